@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ConflictError, ContextManager, StoreUnavailableError
+from backscroll.messages.statements import search_words
 from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.memory import MemoryStore
@@ -46,9 +47,14 @@ def answers(search):
     return [search.search(query, 50) for query in ("port", "the 3th server", "8007 or 8013", "nothing")]
 
 
+def source(seq, text):
+    """A message of the user, with the words that find it, as a session indexes it."""
+    return Source(seq, 0, search_words(text), text)
+
+
 def expected(texts):
     index = SearchIndex()
-    index.add([Source(seq, 0, "", text) for seq, text in enumerate(texts)], len(texts))
+    index.add([source(seq, text) for seq, text in enumerate(texts)], len(texts))
     return answers(index)
 
 
@@ -162,7 +168,7 @@ def test_an_index_survives_and_only_what_is_new_is_added(store):
     assert passages_in(path) == 30
     second = SqliteSearch(store, "s")
     assert second.indexed == 30
-    second.add([Source(seq, 0, "", SOME[seq]) for seq in range(25, 40)], 40)  # what is there is not added again
+    second.add([source(seq, SOME[seq]) for seq in range(25, 40)], 40)  # what is there is not added again
     assert passages_in(path) == 40
     assert answers(first) == answers(second) == expected(SOME)
 

@@ -130,7 +130,7 @@ async def test_each_model_has_a_plan_and_no_provider_means_the_last():
     async with mounted() as ours:
         await ours.add(say("user", "go"), *rounds(range(4), words(40)))
         await ours.view(provider=large)
-        await ours.add(*rounds(range(4, 25), words(150)))
+        await ours.add(*rounds(range(4, 25), words(100)))
         shortened = await ours.view(provider=small)
         whole = await ours.view(provider=large)
         assert await ours.view() == whole == await ours.kept() != shortened
@@ -165,7 +165,7 @@ async def test_two_instances_of_a_provider_have_their_own_lanes():
     async with mounted() as ours:
         for name, provider in (("small", small), ("large", large)):
             await ours.coordinator.mount("providers", provider, name=name)
-        await ours.add(say("user", "go"), *rounds(range(25), words(150)))
+        await ours.add(say("user", "go"), *rounds(range(25), words(80)))
         whole = await ours.view(provider=large)
         assert len(await ours.view(provider=small)) < len(whole)
         assert await ours.view(provider=large) == whole == await ours.kept()

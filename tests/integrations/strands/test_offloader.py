@@ -24,13 +24,13 @@ def shown(model: Scripted, at: int) -> int:
 
 def test_long_result_is_seen_whole_and_previewed_later():
     """A long result is seen whole and previewed with the next compression."""
-    both = [call("read", {**LONG, "lines": 800}), call("read", {"path": "other.py", "lines": 800})]
+    both = [call("read", {**LONG, "lines": 600}), call("read", {"path": "other.py", "lines": 600})]
     reads = [call("read", {"path": f"{n}.py", "lines": 200}) for n in range(12)]
-    model = Scripted([both, "Done.", *reads], told=60_000)
+    model = Scripted([both, "Done.", *reads], told=34_000)
     agent = agent_of(model)
     agent("Read"), agent("Go on")
-    cut = next(at for at in range(2, len(model.requests)) if shown(model, at) < 800)
-    assert [shown(model, at) for at in range(1, cut)] == [800] * (cut - 1)
+    cut = next(at for at in range(2, len(model.requests)) if shown(model, at) < 600)
+    assert [shown(model, at) for at in range(1, cut)] == [600] * (cut - 1)
     assert cut > 5
     assert 60 < shown(model, cut) < 200
     assert "recall [ref:2.0]" in text_of(model.requests[cut]["messages"])

@@ -24,7 +24,7 @@ async def talk(kind: str, folder: Path) -> dict[str, Any]:
     plays = {
         "Read the parser.": thinking("parser", 14, 110),
         "Fix the printer.": thinking("printer", 3, 40),
-        **{f"Go on {at}.": thinking(f"part_{at}", 1, 30) for at in range(5)},
+        **{f"Go on {at}.": thinking(f"part_{at}", 1, 12) for at in range(5)},
         "Begin again.": [say("I begin.")],
     }
     stage = Stage(plays, keeps=kind != "memory")
