@@ -37,7 +37,7 @@ from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
-from backscroll.history.plan import DigestLine, Edit, hidden
+from backscroll.history.plan import DigestLine, Edit, hidden, same_view
 from backscroll.history.ranges import covers
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.known_models import MediaLimits
@@ -466,8 +466,7 @@ def _decide(
     if trigger == "threshold":
         little, more = wins_little(lane, builder, used - after, after, _enough(builder.targets))
         reports += more
-    plan, before = builder.view.plan, builder.before.plan
-    unchanged = plan.edits == before.edits and plan.no_reasoning == before.no_reasoning
+    unchanged = same_view(builder.view.plan, builder.before.plan)
     poor = used - after < WORTH * room and not over_message_limit(builder.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
         event = None if force else CompactionSkipped(lane.name, used, len(builder.before.messages))
