@@ -1,8 +1,8 @@
 """Real transcripts of agents, replayed at a half, a quarter and a tenth of their size. Skipped without their folder.
 
 Sessions of the largest recording take turns at a half and a quarter of their size, and are all replayed at a tenth.
-`HYPOTHESIS_PROFILE=thorough` replays each at all three. Only a tenth is not marked `long`: most compactions happen
-there.
+`HYPOTHESIS_PROFILE=thorough` replays each at all three. A tenth of the smaller recordings is not marked `long`:
+most compactions happen there.
 """
 
 import pytest
@@ -28,11 +28,15 @@ def sessions(file, share):
 pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
 
 
-LONG = [pytest.param(share, marks=pytest.mark.long) for share in (0.5, 0.25)]
+def cases():
+    """Each recording at each share."""
+    for file in RECORDED:
+        for share in (0.5, 0.25, 0.1):
+            marks = [pytest.mark.long] if share != 0.1 or file.stat().st_size >= LARGE else []
+            yield pytest.param(file, share, marks=marks, id=f"{file.parent.name}-{file.stem}-{share}")
 
 
-@pytest.mark.parametrize("share", [*LONG, 0.1])
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
+@pytest.mark.parametrize(("file", "share"), list(cases()))
 def test_real_views_are_valid_and_only_required_sizes_refused(file, share):
     """No view is invalid or over budget and only floors are refused."""
     count = resolve("auto").count
