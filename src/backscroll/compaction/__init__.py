@@ -10,8 +10,10 @@ Deciding:
 - `cache_pricing.py`  the second trigger: clearing a batch of old results if that pays at cache prices
 - `last_resort.py`    cutting required messages if these alone do not fit
 - `required.py`       what every view requires, and `result.py` and `report.py` what a compaction did
+- `working_set.py`    what the agent works by, which compactions spare
 - `trim.py`           leaving out messages on request
 - `options.py`        the options with their ranges
+- `modes.py`          presets of these options, and what each buys
 - `strategies/`       one strategy each, their names, and the default order of harm
 
 Writing:
@@ -20,8 +22,11 @@ Writing:
 - `digest/relevance.py`       the weight of terms in a window
 - `digest/line_selection.py`  choosing lines that together mention most of that weight
 - `digest/stale_lines.py`     lines that an edit removed
+- `stale_excerpts.py`         taking these lines out of excerpts and previews
 - `digest/user_rules.py`      sentences in which a user states a rule
+- `digest/outdated.py`        statements that a user replaced
 - `digest/notes.py`           the digest lines of one turn
 - `digest/writer.py`          the digest
+- `digest/appending.py`       a digest that only appends
 - `summarization.py`          summaries by a model, which `verification/` checks
 """
