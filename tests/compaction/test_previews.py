@@ -106,6 +106,23 @@ def test_batch_of_old_results_is_cleared_also_with_previews():
     assert cleared[:2] == [2, 4]
 
 
+@pytest.mark.parametrize(
+    ("budget", "whole", "shown"),
+    [(4_000, 1_000, 360), (8_000, 2_000, 720), (16_000, 2_000, 1_000), (64_000, 8_000, 4_000)],
+)
+def test_longest_new_result_shown_whole_is_a_share_of_the_budget(budget, whole, shown):
+    """Without an option an eighth, in a small budget 2,000 tokens up to a quarter; a longer one is shown by half."""
+    for tokens in (0.9 * whole, 1.1 * whole):
+        context = ContextManager(budget=budget, tokenizer=lambda text: len(text) // 4)
+        context.append({"role": "user", "content": "Read the file"})
+        read(context, 0, "".join(f"line {number:04d} of the file\n" for number in range(int(tokens / 5.5))))
+        said = sum(len(str(message["content"])) // 4 for message in context.get_messages_for_request())
+        if tokens < whole:
+            assert said > 0.95 * tokens
+        else:
+            assert 0.5 * shown < said < 1.2 * shown
+
+
 def test_new_result_over_a_quarter_of_the_budget_is_previewed():
     """Also where reasoning is not bound and no preview is configured, by about a tenth of the budget."""
     context = ContextManager(budget=8_000)

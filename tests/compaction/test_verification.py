@@ -154,7 +154,7 @@ def test_no_lie_of_a_summarizer_is_in_any_view(as_turn):
     """What it says of the truth is; an event counts both."""
     lies = [lie for _, lie in LIES]
     watched = begin_summarized(Liar(lies), reuse_prefix=as_turn)
-    views = [json.dumps(watched.rounds(1, start=number), ensure_ascii=False) for number in range(150)]
+    views = [json.dumps(watched.rounds(1, start=number), ensure_ascii=False) for number in range(180)]
     shown = {lie for lie in lies for view in views if json.dumps(lie, ensure_ascii=False)[1:-1] in view}
     assert shown == set()
     assert "The tests are refactored." in views[-1]

@@ -21,12 +21,14 @@ Writing:
 - `digest/terms.py`           the terms of a text, and its lines
 - `digest/relevance.py`       the weight of terms in a window
 - `digest/line_selection.py`  choosing lines that together mention most of that weight
+- `file_calls.py`             which file a call names, and what it writes to it
 - `digest/stale_lines.py`     lines that an edit removed
+- `digest/overwritten.py`     lines that left a file when it was overwritten
 - `stale_excerpts.py`         taking these lines out of excerpts and previews
 - `digest/user_rules.py`      sentences in which a user states a rule
 - `digest/outdated.py`        statements that a user replaced
 - `digest/notes.py`           the digest lines of one turn
 - `digest/writer.py`          the digest
-- `digest/appending.py`       a digest that only appends
+- `digest/appending.py`       a digest that begins with the one before
 - `summarization.py`          summaries by a model, which `verification/` checks
 """

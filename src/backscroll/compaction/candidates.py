@@ -37,7 +37,6 @@ PROSE = 0.1  # of the budget that a model's summary is asked to take: users' wor
 _FEWER = (1.0, 0.5, 0.0)  # of a result's pieces, if the first cut is larger than it should be
 _MARK = 60  # characters of the mark that bears the reference
 OF_COVERED = 0.45  # of what it covers: a digest nearly as long as the original is no digest
-PART = 0.3  # of its allowance by which a digest that only appends grows with one compaction
 LEAST_DIGEST = 200  # tokens that it may take however little it covers: rules in it must not leave while there is room
 
 
@@ -277,27 +276,23 @@ class Window:
         """Return the tokens that a model's summary may take."""
         return max(1, int(self.budget * PROSE))
 
-    def digest_growth(self, folded: int, room: int) -> int:
-        """Return the tokens by which the digest is expected to grow when `folded` more tokens are digested. It fills
-        its allowance, unless so few facts are known that it filled less than half of it before.
+    def digest_growth(self, folded: int, said: int, room: int) -> int:
+        """Return the tokens by which the digest is expected to grow when `folded` more tokens are digested, of which
+        users said `said`: their words may take more than one compaction's part.
         """
-        if self.digests.appends:
-            allowed = self.digest_allowance(folded, room)
-            return int(min(allowed * PART, max(0, allowed - self.digest_tokens)))
-        before = self.digest_allowance(0, room)
-        sparse = before > 0 and 0 < self.digest_tokens < before / 2
-        share = self.digest_tokens / before if sparse else 1.0
-        return int(self.digest_allowance(folded, room) * share) - self.digest_tokens
+        allowed = self.digest_allowance(folded, room)
+        return int(min(max(allowed * self.digests.part, said), max(0, allowed - self.digest_tokens)))
 
     def fold(self, units: Iterable[CandidateGroup], tokens: int, by: str) -> list[Edit]:
         """Digest the first of these groups: as many as free `tokens` net of the digest's growth, and at least those
         that the summary covers.
         """
         edits: list[Edit] = []
-        folded, summarised, room = 0, self.prose.last if self.prose else -1, self.digest_room()
+        folded, said, summarised, room = 0, 0, self.prose.last if self.prose else -1, self.digest_room()
         for unit in units:
-            if unit.seqs[-1] > summarised and folded - self.digest_growth(folded, room) >= tokens:
+            if unit.seqs[-1] > summarised and folded - self.digest_growth(folded, said, room) >= tokens:
                 break
+            said += unit.tokens if all(entry.reading.is_user_turn for entry in unit.entries) else 0
             edits += [Digest(seq, seq, by) for seq in unit.seqs]
             folded += unit.tokens
         return edits

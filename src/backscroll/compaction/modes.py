@@ -38,7 +38,7 @@ LEAN = Mode(
     target_usage=0.35,
     protect=Protection(recent=0.10, working_set=0.10),
     tool_result_preview=ToolResultPreview(800, 400, ARRIVAL),
-    digest=DigestOptions(share=0.35, appends=True),
+    digest=DigestOptions(share=0.35, part=0.3, rewritten=0.65),
 )
 MODES: Mapping[str, Mode] = MappingProxyType({mode.name: mode for mode in (STANDARD, LEAN)})
 """The presets by name, the default first."""

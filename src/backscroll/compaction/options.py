@@ -126,12 +126,17 @@ class CachePricing:
 
 @dataclass(frozen=True, slots=True)
 class DigestOptions:
-    """How much room a digest gets, and how it grows."""
+    """How much room a digest gets, and how it grows.
+
+    A later digest begins with the earlier one, unchanged, until it has to be written again.
+    """
 
     share: float = 0.45
-    """Share of the budget that a digest takes at most."""
-    appends: bool = False
-    """A later digest begins with the earlier one, unchanged, until it has to be written again."""
+    """Share of the budget that a digest takes at most: its allowance."""
+    part: float = 0.4
+    """Share of the allowance by which one compaction lets it grow."""
+    rewritten: float = 0.95
+    """Share of the allowance that it takes once it is written again; the rest is room to append."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +153,8 @@ class CompactionOptions:
     """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
     protect: Protection = field(default_factory=Protection)
     tool_result_preview: ToolResultPreview | None = None
-    """How views show long results once the model has seen them. `None`: whole, until a compaction. Either way a new
-    result of more than a quarter of the budget is never shown whole.
+    """How views show long results once the model has seen them. `None`: whole, until a compaction. Then a new result of
+    more than an eighth of the budget (but 2,000 tokens, up to a quarter of the budget) is never shown whole.
     """
     max_messages: int | None = None
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import PART, Window, build_window, within
+from backscroll.compaction.candidates import Window, build_window, within
 from backscroll.compaction.digest.appending import grow
-from backscroll.compaction.digest.writer import Frame, shrink, write
+from backscroll.compaction.digest.writer import Frame, shrink
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.quotes import quotes, system_quotes
@@ -256,12 +256,8 @@ class PlanBuilder:
     def _starved(self) -> bool:
         """Return whether a huge result crowded out the digest before, and there is room for it again."""
         window = self.window
-        usual = PART / 2 if window.digests.appends else 0.5  # a digest that only appends begins small
-        return (
-            self._regrow
-            and bool(self._view.plan.digest.reserve)
-            and window.digest_tokens < window.digest_allowance(0) * usual
-        )
+        usual = window.digest_allowance(0) * window.digests.part / 2
+        return self._regrow and bool(self._view.plan.digest.reserve) and window.digest_tokens < usual
 
     def _digest(self, before: DigestContent) -> DigestContent:
         """Return the digest once the pending groups are folded."""
@@ -274,10 +270,7 @@ class PlanBuilder:
         usual, now = window.usual_allowance(0), window.digest_allowance(0)
         squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
         frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
-        if window.digests.appends:
-            digest = grow(before, self._folded, covered, frame, prose=self._finished_prose(), part=PART)
-        else:
-            digest = write(before, self._folded, covered, frame, self._finished_prose())
+        digest = grow(before, self._folded, covered, frame, options=window.digests, prose=self._finished_prose())
         return shrink(digest, now, self._tokens) if squeezed else digest
 
     def _finished_prose(self) -> DigestLine | None:

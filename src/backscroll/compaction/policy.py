@@ -31,7 +31,7 @@ from backscroll.compaction.report import (
 from backscroll.compaction.required import wins_little
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.strategies.preview import AT_ONCE, OF_BOUND, ArrivalRule, arrival_rule, arrivals, shown_whole
+from backscroll.compaction.strategies.preview import AT_ONCE, ArrivalRule, arrival_rule, arrivals, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
@@ -316,8 +316,8 @@ def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
     look at the newest sizes has to do for all others.
     """
     assert lane.view is not None
-    given = now.options.tool_result_preview
-    least = targets.room * OF_BOUND if given is None else min(given.threshold_tokens, targets.room * AT_ONCE)
+    given, least = now.options.tool_result_preview, targets.room * AT_ONCE
+    least = least if given is None else min(given.threshold_tokens, least)
     for segment in lane.view.segments[-NEWEST:]:
         if segment.estimate.upper > least:
             rule = _arrival_rule(lane, now, targets)

@@ -6,15 +6,14 @@ arguments of calls, and so across tools and frameworks. Of each object only the 
 only the lines that no edit removed since.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
 from backscroll.compaction.digest.line_selection import stretches
 from backscroll.compaction.digest.terms import bare, spans
+from backscroll.compaction.file_calls import arguments_of, path_of, written_text
 from backscroll.compaction.sampling import READ
 from backscroll.history.plan import Excerpt
 from backscroll.messages.echoes import RECALL_TOOLS
@@ -22,10 +21,6 @@ from backscroll.messages.structure import pieces_of
 
 BY = "working set"
 """The reason in edits."""
-PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
-"""Names of arguments that identify the object of a call, the likeliest first."""
-_CONTENTS = frozenset(("content", "contents", "file_text", "new_source"))
-"""Names of arguments with the whole text of a file."""
 _INSTRUCTION_FILES = re.compile(
     r"(?:^|[/\\])(?:SKILL\.md|AGENTS\.md|CLAUDE(?:\.local)?\.md|GEMINI\.md|copilot-instructions\.md"
     r"|[^/\\]+\.instructions\.md|\.cursorrules|\.windsurfrules|\.clinerules)$",
@@ -133,8 +128,8 @@ def _marked(window: Window, unit: CandidateGroup) -> Iterator[tuple[str, Candida
 def _take(window: Window, found: dict[str, _Object], call: CandidatePart, result: CandidatePart | None) -> None:
     """Note what a call says of an object: a new version, or only its name."""
     tool, unit, seq = call.part.name or "", call.unit, call.entry.seq
-    values = _values(call.part.text)
-    path = next((values[name] for name in PATHS if type(values.get(name)) is str), "")
+    arguments = arguments_of(call.part.text)
+    path = path_of(arguments)
     if result is not None and window.tokens(result.count) < _LEAST:
         result = None
     if _PLAN_TOOL.search(tool):
@@ -146,17 +141,8 @@ def _take(window: Window, found: dict[str, _Object], call: CandidatePart, result
     elif path:
         known = found.setdefault(path, _Object(INSTRUCTIONS if _INSTRUCTION_FILES.search(path) else FILES))
         known.touched, known.calls = seq, known.calls + 1
-        if not _CONTENTS.isdisjoint(values):
+        if written_text(arguments) is not None:
             known.pieces = {"": (unit, call)}
         elif result is not None:
             known.pieces.pop(call.part.text, None)
             known.pieces[call.part.text] = unit, result
-
-
-def _values(arguments: str) -> dict[str, Any]:
-    """Return a call's arguments; none if they are too long to parse."""
-    try:
-        value = json.loads(arguments) if len(arguments) <= READ else None
-    except (ValueError, RecursionError):
-        return {}
-    return value if type(value) is dict else {}

@@ -169,7 +169,7 @@ async def test_compact_at_and_compact_to():
     assert told["budget"] == 20_000
 
 
-@pytest.mark.parametrize(("share", "results"), [(0, 1), (0.3, 4), (0.6, 9)])
+@pytest.mark.parametrize(("share", "results"), [(0, 2), (0.3, 4), (0.6, 9)])
 @awaited
 async def test_protected_recent(share, results):
     config = {"protected_tool_results": 0, "target_usage": 0.3, "compaction_strategy": "digest"}

@@ -65,10 +65,10 @@ def two_reads_a_turn(request: Any, n: int) -> Any:
 
 
 def counts(count: Any, told: int) -> list[int]:
-    """What `count` makes of a model that reads 30 files, and of one that reads 60."""
+    """What `count` makes of a model that reads 60 files, and of one that reads 120."""
     return [
         count(Scripted([*[call("read", {"path": f"{n}.py"}) for n in range(rounds)], "Done."], told=told))
-        for rounds in (30, 60)
+        for rounds in (60, 120)
     ]
 
 

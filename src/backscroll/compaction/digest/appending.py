@@ -1,4 +1,4 @@
-"""A digest that only appends: it begins with the one before, unchanged, so that the provider's cache keeps it.
+"""Continue a digest: it begins with the one before, unchanged, so that the provider's cache keeps it.
 
 Each compaction adds the headings and lines of what it folds. Once the allowance is full, or what was written before no
 longer holds, the whole is written again, to a part of the allowance that leaves room for the next ones.
@@ -22,15 +22,16 @@ from backscroll.compaction.digest.writer import (
     content,
     fit_headings,
     place,
+    taken,
     without_tools,
     write,
 )
+from backscroll.compaction.options import DigestOptions
 from backscroll.history.history import Entry
 from backscroll.history.plan import LINES, DigestContent, DigestLine
 from backscroll.view.rendering import note_texts
 
-REWRITTEN = 0.65  # of its allowance that a digest takes once it is written again
-LEAST = 0.08  # of its allowance: with less room left it is written again
+LEAST = 0.04  # of its allowance: with less room left it is written again
 _BY_USERS = ("user", "rule")
 
 
@@ -40,8 +41,8 @@ def grow(
     covered: int,
     frame: Frame,
     *,
+    options: DigestOptions,
     prose: DigestLine | None,
-    part: float,
 ) -> DigestContent:
     """Append these groups to the digest `before`, or write it again.
 
@@ -50,16 +51,16 @@ def grow(
         groups: The groups to fold.
         covered: Tokens of everything that the new digest covers.
         frame: Its surroundings.
+        options: How it grows. Users' words may take more than its `part`.
         prose: A model's new summary, which replaces turns: with one the digest is written again.
-        part: Share of the allowance that is appended at most, unless users' words need more.
     """
     frame = frame._replace(tokens=cache(frame.tokens))
     left = frame.allowance - _written(before, frame.tokens)
     if before.notes and groups and prose is None and left >= frame.allowance * LEAST:
-        appended = _appended(before, groups, covered, frame, (min(left, int(frame.allowance * part)), left))
+        appended = _appended(before, groups, covered, frame, (min(left, int(frame.allowance * options.part)), left))
         if appended is not None:
             return appended
-    written = write(before, groups, covered, frame._replace(allowance=int(frame.allowance * REWRITTEN)), prose)
+    written = write(before, groups, covered, frame._replace(allowance=int(frame.allowance * options.rewritten)), prose)
     if any(note.kind == "rule" for note in written.reserve):
         return write(before, groups, covered, frame, prose)  # rules need all of it
     return written
@@ -86,17 +87,22 @@ def _appended(
         frame: Its surroundings.
         rooms: Tokens that are appended, and that may be if users' words need them.
     """
+    salience = frame.salience
+    if any(salience.stale(note.text, note.first) for note in before.notes if note.kind in LINES):
+        return None
+    if any(note.kind == "rule" for note in before.reserve):
+        return None  # there may be room for it now
     facts = [TurnFacts(group) for group in groups]
     known = [note for note in before.notes if note.kind not in LINES]
     new = [note for turn in facts for note in turn.headings()]
     talk = without_tools([*known, *new], facts)
     facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
     aside = [note for note in before.reserve if note.kind in LINES]
-    lines = Lines(aside, facts, frame.salience)
+    lines = Lines(aside, facts, salience)
     said = [(note.first, note.text) for note in before.notes if note.kind in LINES]
     if outdated([*known, *new], frame.kept, [*lines.remarks(), *said] if talk else ()):
         return None
-    headings = _headings(new, frame, rooms, talk=talk)
+    headings = _headings(known, new, frame, rooms, talk=talk)
     if headings is None:
         return None
     room = rooms[0] - _written(replace(before, notes=tuple(headings), begun=()), frame.tokens)
@@ -108,12 +114,15 @@ def _appended(
 
 
 def _headings(
-    new: Sequence[DigestLine], frame: Frame, rooms: tuple[int, int], *, talk: bool
+    known: Sequence[DigestLine], new: Sequence[DigestLine], frame: Frame, rooms: tuple[int, int], *, talk: bool
 ) -> list[DigestLine] | None:
-    """Fit new headings into their part of the room, or all of it; None if users' words or rules have no room there."""
-    stages = IN_TALK if talk else WITH_TOOLS
-    share = IN_A_TALK if talk else HEADINGS
-    for room in (int(rooms[0] * share), rooms[1]):
+    """Fit new headings into their part of the room, or of the allowance; None if users' words or rules have no room."""
+    if talk:
+        stages, usual, most = IN_TALK, int(rooms[0] * IN_A_TALK), rooms[1]
+    else:
+        left = int(frame.allowance * HEADINGS) - taken(known, frame.tokens)
+        stages, usual, most = WITH_TOOLS, int(rooms[0] * HEADINGS), min(rooms[1], left)
+    for room in (usual, most):
         headings, squeezed = fit_headings(new, room, frame.tokens, stages)
         if not any(note.kind in _BY_USERS for note in squeezed):
             return headings

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
+from backscroll.compaction.digest.overwritten import Call, overwritten_lines
 from backscroll.compaction.digest.stale_lines import fingerprint, removed_lines
 from backscroll.compaction.digest.terms import line_words, ordinary_words, specific_words
 from backscroll.history.history import Entry
@@ -126,13 +127,18 @@ class Relevance:
             yield words, _OFF_TOPIC + _TOPIC * near * near, weight
 
 
-def removed_in(groups: Iterable[Sequence[Entry]]) -> dict[str, int]:
+def removed_in(groups: Sequence[Sequence[Entry]]) -> dict[str, int]:
     """Return the lines that edits in these groups removed, with the `seq` of the newest such edit."""
-    found: dict[str, int] = {}
+    calls, results = list[Call](), dict[str | None, str]()
     for group in groups:
         for entry in group:
-            for part in entry.reading.call_parts if entry.reading.calls else ():
-                found.update(dict.fromkeys(removed_lines(part.text), entry.seq))
+            results |= {part.id: part.text for part in entry.reading.parts if part.kind == "result"}
+            if entry.reading.calls:
+                calls += [Call(entry.seq, part.id, part.text) for part in entry.reading.call_parts]
+    found = overwritten_lines(calls, results)
+    for call in calls:
+        for line in removed_lines(call.arguments):
+            found[line] = max(call.seq, found.get(line, -1))
     return found
 
 

@@ -1,8 +1,8 @@
 """Find lines that an edit removed from a text, from the arguments of any tool's call.
 
 Two shapes are known, because tools agree on them across frameworks: a pair of arguments for the old and the new text,
-at any depth, and a unified diff or patch inside any argument. A call that writes a whole file does not reveal the
-earlier text.
+at any depth, and a unified diff or patch inside any argument. What a call removes that writes a whole file is found by
+earlier results (`overwritten.py`).
 """
 
 import json

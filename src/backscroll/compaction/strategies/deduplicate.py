@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
+from backscroll.compaction.file_calls import path_of
 from backscroll.compaction.sampling import READ
-from backscroll.compaction.working_set import PATHS
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Clear, Edit, reference
 from backscroll.messages.echoes import RECALL_TOOLS
@@ -145,5 +145,5 @@ def _about(arguments: str) -> tuple[str, str]:
         return arguments, ""
     if type(value) is not dict:
         return arguments, ""
-    path = next((value[name] for name in PATHS if type(value.get(name)) is str), "")
+    path = path_of(value)
     return json.dumps(value, sort_keys=True), path

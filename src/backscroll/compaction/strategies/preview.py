@@ -15,9 +15,9 @@ from backscroll.history.plan import Clear, Edit, Excerpt
 from backscroll.view.view import View
 
 BY = "preview"
-AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
-OF_BOUND = 0.125  # of the budget: the same without the option, where shortening it later costs the model's reasoning
-KEPT = 0.09  # of the budget that such a result keeps without the option
+MOST_AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
+AT_ONCE, USUAL = 0.125, 2_000  # of the budget, but at least these tokens: the same without the option
+KEPT, MOST_KEPT = 0.5, 0.09  # of that limit, but at most of the budget, that such a result keeps without the option
 _FILLED = 0.5  # of these tokens that chosen lines must fill
 _SMALL = 0.5  # of a result's limit that its preview takes, if the limit is below the usual one
 
@@ -66,11 +66,12 @@ def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) 
     Args:
         room: Tokens that all messages may take.
         previews: The option of the session.
-        binds: Shortening a result later costs the model's reasoning, so without the option more is shortened at once.
+        binds: Shortening a result later costs the model's reasoning, so in a small room more is shortened at once.
     """
+    over = int(room * MOST_AT_ONCE)
     if previews is None:
-        return ArrivalRule(int(room * (OF_BOUND if binds else AT_ONCE)), int(room * KEPT), RECALLS)
-    over = int(room * AT_ONCE)
+        over = min(over, int(max(room * AT_ONCE, 0 if binds else USUAL)))
+        return ArrivalRule(over, int(min(over * KEPT, room * MOST_KEPT)), RECALLS)
     over = min(previews.threshold_tokens, over) if previews.when == ARRIVAL else over
     keep = previews.preview_tokens
     if over < previews.threshold_tokens:
