@@ -19,7 +19,7 @@ from backscroll.errors import ConfigurationError
 from backscroll.tokens.engines import NAMES, Estimator, resolve
 from backscroll.tokens.engines.heuristic import CEILING, ESTIMATOR_NAME, estimate
 from backscroll.tokens.engines.safe_tokenizer import BLOCK, HARD_BLOCK, Engine, Guarded, blocks, without_surrogates
-from backscroll.tokens.engines.vocabularies import ENCODINGS, goldens, load_toktok
+from backscroll.tokens.engines.vocabularies import ENCODINGS, find_toktok, goldens
 from tests.profiles import examples
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
@@ -394,4 +394,4 @@ def test_no_kind_of_text_is_far_too_cheap(text: str) -> None:
 
 
 def test_toktok_is_loaded_by_its_encoding() -> None:
-    assert load_toktok("cl100k_base").name.startswith("cl100k_base/toktok-")
+    assert find_toktok("cl100k_base").name.startswith("cl100k_base/toktok-")

@@ -253,9 +253,13 @@ class LaneState:
     def _count_as(self, counting: Counting) -> None:
         self.counting = counting
         if self.around.adopts:
-            self.family, self.view = family_that_counts(counting), None
-            self.own_counting = counting_of(self.family)
-            self.around = replace(self.around, family=self.family)
+            self.count_by(family_that_counts(counting))
+
+    def count_by(self, family: ModelProfile) -> None:
+        """Count by this family from now on."""
+        self.family, self.view = family, None
+        self.own_counting = counting_of(family)
+        self.around = replace(self.around, family=family)
 
     # -- what follows from it --
 

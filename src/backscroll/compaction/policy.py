@@ -484,7 +484,7 @@ def _recorded(
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in builder.fresh), default=expired)
     view = builder.view
-    event = PlanRecorded(lane.name, view.plan, builder.removed(), after, len(view.messages))
+    event = PlanRecorded(lane.name, view.plan_with_weights(), builder.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)
 
 

@@ -5,7 +5,7 @@ extends the previous one and the provider's prompt cache keeps hitting.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from backscroll.history.ranges import SeqRange, covers, united, up_to
@@ -149,6 +149,14 @@ def reference(first: int, last: int | None = None, part: int | None = None) -> s
     return f"[ref:{first}]" if last is None or last == first else f"[ref:{first}-{last}]"
 
 
+class TextWeight(NamedTuple):
+    """What a text weighs in a view. `key` is a digest of the text and of how it is counted."""
+
+    key: str
+    expected: int
+    upper: int
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The edits of one lane's view. `number` grows with every plan a lane records; 0 is the empty plan."""
@@ -169,6 +177,8 @@ class Plan:
     """Why the model asked for it. `None`: it did not."""
     native: NativeBlock | None = None
     """The provider's block that represents the `Native` edits. `None`: there are none."""
+    text_weights: tuple[TextWeight, ...] = field(default=(), compare=False)
+    """Weights of the texts that Backscroll adds to the view, so that no one who reopens the session counts them."""
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""

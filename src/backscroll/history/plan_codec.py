@@ -24,6 +24,7 @@ from backscroll.history.plan import (
     Native,
     NativeBlock,
     Plan,
+    TextWeight,
     Truncate,
 )
 from backscroll.history.ranges import SeqRange
@@ -96,6 +97,8 @@ class PlanRecords:
             body["reason"] = plan.reason
         if plan.no_reasoning:
             body["no_reasoning"] = plan.no_reasoning
+        if plan.text_weights:
+            body["text_weights"] = plan.text_weights
         if plan.native is not None:
             block = self._natives.get(lane)
             same = block is not None and block[1] == plan.native
@@ -121,7 +124,9 @@ class PlanRecords:
             native = self._read_native(body["native"])
         elif "native_at" in body:
             native = self._native_at(lane, body["native_at"])
-        plan = Plan(edits, body["number"], body["after"], digest, body.get("last"), bare, body.get("reason"), native)
+        weights = tuple(TextWeight(*each) for each in body.get("text_weights", ()))
+        place = body["number"], body["after"]
+        plan = Plan(edits, *place, digest, body.get("last"), bare, body.get("reason"), native, weights)
         return without_lost(plan) if native is None else plan
 
     def _read_native(self, body: Body) -> NativeBlock:

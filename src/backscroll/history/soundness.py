@@ -115,6 +115,8 @@ def plan_fault(plan: Plan) -> str | None:
     """Describe what is wrong with a plan; None if it is possible."""
     if (fault := _edits_fault(plan.edits) or _native_fault(plan)) is not None:
         return fault
+    if any(min(each.expected, each.upper) < 0 for each in plan.text_weights):
+        return "a weight is negative"
     return None if _grows([seq for each in plan.no_reasoning for seq in each]) else "its ranges are not in order"
 
 

@@ -120,6 +120,7 @@ def _config(
         measure=measurer.measure,
         count=measurer.count,
         counted_by=cache(lambda: counter.name),
+        tokenizer=counter,
         family=_families(options.model, not isinstance(options.tokenizer, str), counter),
         binds=_binding(options.model),
         marking=_marking(options.cache_marks, options.model),

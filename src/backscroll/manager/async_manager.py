@@ -18,7 +18,7 @@ from backscroll.session.explain import MessageStatus, explain
 from backscroll.session.past import get_messages, messages_at, view_at
 from backscroll.session.request import request, undo_compaction
 from backscroll.session.request_log import RequestRecord, RequestSnapshot, get_request, list_requests
-from backscroll.session.store_sync import flush
+from backscroll.session.store_sync import flush, warm
 from backscroll.session.window_report import WindowReport, window_report
 
 
@@ -94,6 +94,13 @@ class AsyncContextManager(ManagerBase):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    async def warm(self) -> None:
+        """Load the tokenizer's vocabulary (about 0.4 s) unless it is loaded; the first `append` would do it otherwise.
+
+        Call it while a program starts. With an event loop, both load it in a thread.
+        """
+        await run_async(self._opened, warm(self._session))
 
     async def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
         """Add messages in one step, all or none. With a store they are on disk when this returns.

@@ -115,7 +115,7 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     gone = [segment.estimate for segment in old.segments if id(segment.messages) not in kept] if old else []
     removed = (sum(estimate.expected for estimate in gone), sum(estimate.upper for estimate in gone))
     after = lane.calibrator.total(view.estimate, lane.budget).upper
-    return PlanRecorded(lane.name, view.plan, removed, after, len(view.messages), undone=True)
+    return PlanRecorded(lane.name, view.plan_with_weights(), removed, after, len(view.messages), undone=True)
 
 
 def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:

@@ -28,6 +28,7 @@ from backscroll.session.store_sync import (
     refresh_lane,
     too_many_conflicts,
     tries,
+    warm,
     write_checkpoint,
 )
 from backscroll.session.summaries import begin_next_summary, wait_for_summary
@@ -75,7 +76,7 @@ def request(
     lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
     lane.calibrator.outside = outside
     if tools is not None or lane.tools is not None:
-        offer_tools(state, lane, tools)
+        yield from offer_tools(state, lane, tools)
     if state.summaries is not None or state.natives is not None:
         yield from _wait(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
@@ -139,6 +140,9 @@ def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
 
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
     """Decide on the lane's next plan, store it and apply it. Returns whether there was one."""
+    if not state.measured:  # deciding counts, and the first count decides how lanes count
+        yield from warm(state)
+        now = yield from refresh_lane(state, lane, now.prompt, now.limits)
     with tries(state) as attempts:
         for _ in attempts:
             decide = find(now)

@@ -36,6 +36,7 @@ from backscroll.history.log import (
 from backscroll.history.plan import Plan, same_view, without, without_native
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
+from backscroll.ports import Tokenizer
 from backscroll.tokens.budget import BudgetOptions, default_budget
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
@@ -65,6 +66,8 @@ class SessionConfig:
     count: Callable[[str], Count]
     counted_by: Callable[[], str]
     """Returns the name of the tokenizer."""
+    tokenizer: Tokenizer
+    """Its `name` and `exact` may change with the first count."""
     family: Callable[[str], ModelProfile]
     """Returns how a lane's model counts, by the lane's name."""
     binds: Callable[[str], bool]
@@ -113,6 +116,8 @@ class SessionState:
     """The lane for which a provider is asked now."""
     not_compacting: frozenset[str] = frozenset()
     """Models that were reported as not compacted natively."""
+    settled = False
+    """True once the lanes count by what the first count showed of the tokenizer."""
 
     def __init__(
         self,
@@ -294,6 +299,7 @@ class SessionState:
             config.binds(name),
             config.media(name),
             config.reads_only,
+            config.tokenizer,
             config.marking(name),
         )
         return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))

@@ -15,7 +15,7 @@ from backscroll.history.loading import fetch as fetch_entries
 from backscroll.history.loading import load, load_group, restored, take
 from backscroll.history.log import Checkpoint, LogEvent, MessageAdded, Rewound
 from backscroll.history.plan import Plan, hidden
-from backscroll.ports import AcquireLock, Operation
+from backscroll.ports import AcquireLock, Ask, Notification, Operation
 from backscroll.session.lane import not_loaded, refresh
 from backscroll.session.state import SessionState
 from backscroll.session.usage_reports import take_in_reports
@@ -29,6 +29,13 @@ LOCK = AcquireLock()
 def too_many_conflicts() -> ConflictError:
     """Return the error after too many tries."""
     return ConflictError(f"other writers were faster {TRIES} times in a row; try again")
+
+
+def warm(state: SessionState) -> Operation[None]:
+    """Make the first count, in a thread, unless there was one: it loads a vocabulary."""
+    if not state.measured:
+        yield Ask(state.config.count, ("a",), heavy=True)
+        state.measured = True
 
 
 # -- catching up --
@@ -120,13 +127,27 @@ def refresh_lane(
     now = state.policy_input(prompt)
     if missing := not_loaded(lane, now):
         yield from load(state.history, state.journal, missing)
-    if reports := refresh(lane, now):
+    if reports := refresh(lane, now) if state.settled else (yield from _first_refresh(state, lane, now)):
         state.pending_notifications += reports
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):
         yield from load_group(state.history, state.journal, seq)
     return now._replace(limits=limits)
+
+
+def _first_refresh(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[list[Notification]]:
+    """Refresh the view in a thread, because that may be the first count. Lanes that were made before the first count
+    count otherwise from then on, if the tokenizer failed its check.
+    """
+    config, settled = state.config, state.measured
+    reports: list[Notification] = yield Ask(refresh, (lane, now), heavy=not settled)
+    if lane.family.exact and not config.tokenizer.exact and not config.reads_only:
+        for each in state.lanes.values():
+            each.count_by(config.family(each.name))
+        reports += refresh(lane, now)
+    state.settled = settled
+    return reports
 
 
 def fetch(state: SessionState, seqs: Sequence[int]) -> Operation[list[Entry]]:

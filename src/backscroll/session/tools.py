@@ -7,6 +7,7 @@ from backscroll import events
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.log import ToolsOffered
 from backscroll.messages.tools import ToolTexts, read_tools
+from backscroll.ports import Ask, Operation
 from backscroll.session.state import SessionState
 from backscroll.tokens.known_models import find_model
 from backscroll.tokens.usage import estimate_count
@@ -14,7 +15,7 @@ from backscroll.tokens.usage import estimate_count
 NONE_OFFERED = ToolsOffered("", ())
 
 
-def offer_tools(state: SessionState, lane: LaneState, tools: Any) -> None:
+def offer_tools(state: SessionState, lane: LaneState, tools: Any) -> Operation[None]:
     """Note the tools of the lane's next request. `None`: it has none.
 
     A provider puts them before all messages, so a change invalidates all reasoning that is bound to what precedes it.
@@ -28,7 +29,10 @@ def offer_tools(state: SessionState, lane: LaneState, tools: Any) -> None:
     if digest == before.digest:
         _weigh_for_lane(state, lane)
         return
-    lane.offer(NONE_OFFERED if read is None or not digest else _counted(state, lane, read))
+    offered = NONE_OFFERED
+    if read is not None and digest:
+        offered = yield Ask(_counted, (state, lane, read), heavy=not state.measured)
+    lane.offer(offered)
     if not lane.requested:
         return
     lane.invalidate(0, state.history.last_sealed)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from backscroll.messages import Message
+from backscroll.ports import Tokenizer
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count
@@ -39,5 +40,7 @@ class RenderContext:
     """What the provider accepts of media in one request. `None`: no limit, so nothing is summed up."""
     adopts: bool = False
     """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
+    tokenizer: Tokenizer | None = None
+    """Weights in stored plans are valid for its name only. `None`: none is used."""
     marking: Marking | None = None
     """Marks for the provider's prompt cache. `None`: views have none."""

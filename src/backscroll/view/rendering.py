@@ -30,6 +30,8 @@ Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
+LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE)
+"""The lines that any view may need."""
 _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")

@@ -45,3 +45,5 @@ class Segment:
     """Entries that are shown without their reasoning, by `seq`."""
     media: RequestMedia = NO_MEDIA
     """Sums of its media, if the lane has limits of them."""
+    text: str | None = None
+    """The text, if Backscroll added it."""

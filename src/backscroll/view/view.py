@@ -23,6 +23,7 @@ from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_ma
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
+from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
 Change = Literal["late result", "unanswered call"]
@@ -113,6 +114,17 @@ class View:
     def of_native(self) -> list[Segment]:
         """Return the provider's block and the notes on it; empty without one."""
         return [] if self.plan.native is None else [segment for segment in self.segments if _of_native(segment)]
+
+    def plan_with_weights(self) -> Plan:
+        """Return the plan with the weights of the texts that the view adds. It is the view's plan from now on."""
+        added = {text: self._weigh(text) for text in rendering.LINES_OF_VIEWS}
+        for segment in self.segments:
+            if segment.text is not None:
+                added[segment.text] = segment.estimate
+            if segment.separator is not None:
+                added[segment.separator_text] = segment.separator_estimate
+        self.plan = with_weights(self.plan, added, self._around)
+        return self.plan
 
     def newer(self, history: History) -> Iterator[int]:
         """Yield the `seq`s appended since the last update."""
@@ -402,6 +414,8 @@ class View:
 
     def _weigh(self, text: str) -> Estimate:
         """Estimate a synthetic message of this text."""
+        if self.plan.text_weights and (known := weight_in(self.plan, text, self._around)) is not None:
+            return known
         expected, upper = estimate_count(self._around.count(text), self._around.family)
         return Estimate(MESSAGE_TOKENS + ceil(expected), MESSAGE_TOKENS + ceil(upper))
 
@@ -409,8 +423,8 @@ class View:
         message = plain(role, text, like)
         reused = old.get(key)
         if reused is not None and reused.messages == [message]:
-            return Segment(key, reused.messages, reused.estimate)
-        return Segment(key, [message], self._weigh(text))
+            return Segment(key, reused.messages, reused.estimate, text=text)
+        return Segment(key, [message], self._weigh(text), text=text)
 
     def _add_summary(self, history: History, segments: list[Segment], old: dict[Key, Segment]) -> None:
         place = history.branch.position

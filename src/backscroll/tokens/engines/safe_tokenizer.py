@@ -113,36 +113,42 @@ def is_failure(error: BaseException) -> bool:
 
 
 class Guarded:
-    """A `Tokenizer` around an engine, which the first count or the first read of `name` or `exact` loads.
+    """A `Tokenizer` around an engine. The first read of `name` or `exact` finds it; the first count checks it, which
+    loads its vocabulary.
 
-    An engine that cannot be loaded, or that miscounts a golden text, is replaced by the estimator for good, with the
-    estimator's `name` and `exact`. A loaded engine that fails on a text keeps its name; that text is estimated and
-    raised by `FAILURE_FACTOR`. Both are reported once as `context:tokenizer_fallback`, and as a `BackscrollWarning`.
+    An engine that cannot be found, or that miscounts a golden text, is replaced by the estimator for good, with the
+    estimator's `name` and `exact`; so these may change with the first count. A checked engine that fails on a text
+    keeps its name; that text is estimated and raised by `FAILURE_FACTOR`. Both are reported once as
+    `context:tokenizer_fallback`, and as a `BackscrollWarning`.
 
-    `wanted` is the name the caller asked for; `load` returns an `Engine` or raises. Safe to share between threads.
+    `wanted` is the name the caller asked for; `find` returns an `Engine` or raises, and loads no vocabulary. Safe to
+    share between threads.
     """
 
-    def __init__(self, wanted: str, load: Callable[[], Engine], report: Report | None = None) -> None:
+    def __init__(self, wanted: str, find: Callable[[], Engine], report: Report | None = None) -> None:
         self._wanted = wanted
-        self._load = load
+        self._find = find
         self._report = report
         self._lock = threading.Lock()
+        self._found: Engine | None = None
         self._engine: Engine | None = None
+        """The engine, once it is checked; or the estimator in place of it."""
         self._failure_reported = False
         self._count: Callable[[str], Any] = self._first_count
         self._exact = True
-        # Before the engine is loaded a text goes whole to `_first_count`; the estimator never needs blocks.
+        # Before the engine is checked a text goes whole to `_first_count`; the estimator never needs blocks.
         self._longest: float = float("inf")
 
     @property
     def name(self) -> str:
-        """Name and version of the engine, for instance `o200k_base/toktok-0.3.0`; loads the engine."""
-        return self._settled().name
+        """Name and version of the engine, for instance `o200k_base/toktok-0.3.0`."""
+        return self._named().name
 
     @property
     def exact(self) -> bool:
-        """False if the estimator replaced the engine; loads the engine."""
-        self._settled()
+        """False if the estimator replaced the engine."""
+        if self._engine is None:
+            self._named()
         return self._exact
 
     def count(self, text: str) -> int:
@@ -202,37 +208,64 @@ class Guarded:
         self._settled()
         return self.count(text)
 
-    def _settled(self) -> Engine:
-        """Return the engine, loaded and checked by the first call."""
-        if self._engine is not None:
-            return self._engine
-        problem = ""
-        with self._lock:
-            if self._engine is None:
-                engine, problem = self._loaded()
-                self._exact = not problem
-                self._count = engine.count
-                # The estimator counts texts whole, so that its stored counts do not depend on how it was chosen.
-                self._longest = float("inf") if problem else BLOCK
-                self._engine = engine  # last: other threads take it as the sign that the rest is set
-            engine = self._engine
+    def _named(self) -> Engine:
+        """Return the engine, found by the first call and perhaps not checked."""
+        engine, problem = self._engine or self._found, ""
+        if engine is None:
+            with self._lock:
+                engine, problem = self._found_once()
         if problem:  # reported outside the lock: a listener may count
             self._notify("engine", problem, 1.0)
         return engine
 
-    def _loaded(self) -> tuple[Engine, str]:
-        """Return the engine and "", or the estimator and what was wrong with the engine."""
+    def _settled(self) -> Engine:
+        """Return the engine, found and checked by the first call."""
+        if self._engine is not None:
+            return self._engine
+        with self._lock:
+            engine, problem = self._found_once()
+            if self._engine is None:
+                engine, problem = self._checked(engine)
+        if problem:
+            self._notify("engine", problem, 1.0)
+        return engine
+
+    def _found_once(self) -> tuple[Engine, str]:
+        """Return the engine and "", or the estimator and why there is no engine. The caller holds the lock."""
+        known = self._engine or self._found
+        if known is not None:
+            return known, ""
         try:
-            engine = self._load()
+            self._found = self._find()
+        except BaseException as error:
+            return self._replaced(error)
+        return self._found, ""
+
+    def _checked(self, engine: Engine) -> tuple[Engine, str]:
+        """Count the golden texts; return the engine and "", or the estimator and what is wrong with the engine."""
+        try:
             for text, tokens in engine.goldens.items():
                 answer = engine.count(text)
                 if answer != tokens:
                     raise ValueError(f"self-check: {text[:24]!r} counted as {_short(answer)} instead of {tokens}")
         except BaseException as error:
-            if not is_failure(error):
-                raise
-            return Engine(ESTIMATOR_NAME, estimate), f"{type(error).__name__}: {_short(error)}"
+            return self._replaced(error)
+        self._use(engine, BLOCK)
         return engine, ""
+
+    def _replaced(self, error: BaseException) -> tuple[Engine, str]:
+        """Use the estimator from now on; return it and what was wrong. Interrupts pass."""
+        if not is_failure(error):
+            raise error
+        self._exact = False
+        estimator = Engine(ESTIMATOR_NAME, estimate)
+        # It counts texts whole, so that its stored counts do not depend on how it was chosen.
+        self._use(estimator, float("inf"))
+        return estimator, f"{type(error).__name__}: {_short(error)}"
+
+    def _use(self, engine: Engine, longest: float) -> None:
+        self._count, self._longest = engine.count, longest
+        self._engine = engine  # last: other threads take it as the sign that the rest is set
 
     def _notify(self, scope: str, reason: str, factor: float) -> None:
         """Report and warn; neither a failing listener nor warnings turned into errors may break a count."""

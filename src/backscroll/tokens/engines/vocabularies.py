@@ -1,6 +1,7 @@
-"""The counting engines by name, each imported only when it is loaded.
+"""The counting engines by name, each imported only when it is asked for.
 
-A loader returns an `Engine` or raises; `Guarded` handles the failure. No loader may use the network.
+A finder returns an `Engine` or raises; `Guarded` handles the failure. No finder may use the network or load a
+vocabulary, which the first count does.
 """
 
 import hashlib
@@ -44,8 +45,8 @@ def goldens(encoding: str) -> dict[str, int]:
     return {text: tokens[column] for text, tokens in _GOLDENS.items()}
 
 
-def load_toktok(encoding: str) -> Engine:
-    """Load toktok-rs, whose extension module includes the vocabularies. Raises ImportError if it is not installed."""
+def find_toktok(encoding: str) -> Engine:
+    """Find toktok-rs, whose extension module includes the vocabularies. Raises ImportError if it is not installed."""
     toktok: Any = importlib.import_module("toktok")
     truncate = toktok.truncate
 
@@ -57,8 +58,8 @@ def load_toktok(encoding: str) -> Engine:
     return Engine(f"{encoding}/toktok-{toktok.__version__}", count, goldens(encoding))
 
 
-def load_tiktoken(encoding: str) -> Engine:
-    """Load tiktoken if its cache folder has the vocabulary; else raise LookupError, because it would download one."""
+def find_tiktoken(encoding: str) -> Engine:
+    """Find tiktoken if its cache folder has the vocabulary; else raise LookupError, because it would download one."""
     path = vocabulary_path(encoding)
     if path is None or not path.is_file():
         raise LookupError(
@@ -68,8 +69,12 @@ def load_tiktoken(encoding: str) -> Engine:
     if hashlib.sha256(path.read_bytes()).hexdigest() != _VOCABULARIES[encoding]:
         raise LookupError(f"tiktoken's vocabulary file {path.name} is damaged; remove it and fill the cache again")
     tiktoken: Any = importlib.import_module("tiktoken")
-    encode = tiktoken.get_encoding(encoding).encode_ordinary  # takes the text of special tokens as ordinary text
-    return Engine(f"{encoding}/tiktoken-{tiktoken.__version__}", lambda text: len(encode(text)), goldens(encoding))
+
+    def count(text: str) -> int:
+        # tiktoken keeps the encoding that it has loaded. The text of special tokens is taken as ordinary text.
+        return len(tiktoken.get_encoding(encoding).encode_ordinary(text))
+
+    return Engine(f"{encoding}/tiktoken-{tiktoken.__version__}", count, goldens(encoding))
 
 
 def vocabulary_path(encoding: str) -> Path | None:

@@ -1,0 +1,154 @@
+"""What a reopened session loads: no vocabulary until there is something new to count. Counts of checks, no clocks."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backscroll import AsyncContextManager, BackscrollWarning, ContextManager
+from backscroll.tokens.engines.heuristic import ESTIMATOR_NAME
+from backscroll.tokens.engines.safe_tokenizer import Engine, Guarded
+from tests.builders import FETCH
+
+BUDGET = 6_000
+
+
+class Vocabulary:
+    """An engine that notes where it was first counted by; with `broken`, it fails its check."""
+
+    def __init__(self, *, name: str = "fake/1", broken: bool = False) -> None:
+        self.loaded: list[int] = []
+        self.tokenizer = Guarded("fake", lambda: Engine(name, self._count, {"gold": 9 if broken else 1}))
+
+    def _count(self, text: str) -> int:
+        if not self.loaded:
+            self.loaded.append(threading.get_ident())
+        return len(text) // 4 + 1 if text != "gold" else 1
+
+
+def talk(rounds: int = 30) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Always use tabs. Go on."}]
+    for number in range(rounds):
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [{**FETCH, "id": f"c{number}"}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"{number} {'some words ' * 90}"},
+            {"role": "user", "content": f"and number {number}?"},
+        ]
+    return messages
+
+
+def kept(folder: Path, **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Stores a session with compactions; its options, and the view of the process that goes on."""
+    where = {"store": f"sqlite:///{folder}/a.db", "session": "s", "budget": BUDGET, "strategies": ["digest"], **options}
+    with ContextManager(tokenizer=Vocabulary().tokenizer, **where) as manager:
+        for message in talk():
+            manager.append(message)
+            if message["role"] == "user":
+                manager.get_messages_for_request(tools=TOOLS)
+        assert any("<summary>" in str(message["content"]) for message in manager.get_messages_for_request(tools=TOOLS))
+        return where, manager.get_messages_for_request(tools=TOOLS)
+
+
+TOOLS = [{"type": "function", "function": {"name": "fetch", "parameters": {"type": "object"}}}]
+
+
+@pytest.mark.parametrize("model", [None, "claude-opus-4-1"])
+def test_a_resume_loads_no_vocabulary(tmp_path: Path, model: str | None) -> None:
+    where, view = kept(tmp_path, model=model)
+    engine = Vocabulary()
+    with ContextManager(tokenizer=engine.tokenizer, **where) as manager:
+        assert manager.get_messages_for_request(tools=TOOLS) == view
+        assert manager.get_messages_for_request(tools=TOOLS) == view
+        assert engine.loaded == []
+        manager.append({"role": "assistant", "content": "so"})
+        assert engine.loaded
+
+
+def test_a_resume_after_an_undo_loads_no_vocabulary(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+    with ContextManager(tokenizer=Vocabulary().tokenizer, **where) as manager:
+        assert manager.undo_compaction()
+        view = manager.get_messages_for_request(BUDGET * 9, tools=TOOLS)
+    engine = Vocabulary()
+    with ContextManager(tokenizer=engine.tokenizer, **where) as manager:
+        assert manager.get_messages_for_request(BUDGET * 9, tools=TOOLS) == view
+        assert engine.loaded == []
+
+
+def test_weights_of_another_way_to_count_are_not_used(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+    engine = Vocabulary()
+    with ContextManager(tokenizer=engine.tokenizer, **where | {"model": "claude-opus-4-1"}) as manager:
+        manager.get_messages_for_request(tools=TOOLS)
+        assert engine.loaded
+    other: list[str] = []
+    with ContextManager(tokenizer=lambda text: other.append(text) or len(text), **where) as manager:
+        manager.get_messages_for_request(tools=TOOLS)
+        assert any(text.startswith("<summary>") for text in other)
+
+
+def test_a_summary_weighs_what_a_count_of_it_gives(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+
+    def reported(engine: Vocabulary) -> Any:
+        with ContextManager(tokenizer=engine.tokenizer, **where) as manager:
+            manager.get_messages_for_request(tools=TOOLS)
+            assert bool(engine.loaded) is (engine is renamed)
+            return manager.window_report()
+
+    renamed = Vocabulary(name="fake/2")
+    assert reported(Vocabulary()) == reported(renamed)
+
+
+def test_the_first_count_is_made_in_a_thread(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+    other_tools = [{"type": "function", "function": {"name": "other", "parameters": {"type": "object"}}}]
+
+    async def first(act: Callable[[AsyncContextManager], Any]) -> list[int]:
+        engine = Vocabulary()
+        async with AsyncContextManager(tokenizer=engine.tokenizer, **where) as manager:
+            await act(manager)
+        assert engine.loaded
+        return engine.loaded
+
+    async def run() -> None:
+        for act in (
+            lambda manager: manager.warm(),
+            lambda manager: manager.get_messages_for_request(tools=other_tools),
+            lambda manager: manager.get_messages_for_request(BUDGET // 3),
+            lambda manager: manager.append({"role": "assistant", "content": "so"}),
+        ):
+            assert threading.get_ident() not in await first(act)
+
+    asyncio.run(run())
+
+
+def test_warm_loads_the_vocabulary_once() -> None:
+    engine = Vocabulary()
+    manager = ContextManager(tokenizer=engine.tokenizer)
+    manager.warm()
+    assert engine.loaded == [threading.get_ident()]
+    engine.loaded.clear()
+    manager.warm()
+    assert engine.loaded == []
+
+
+def test_a_failed_check_widens_lanes_made_before(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+
+    def upper(before: bool) -> tuple[int, str]:
+        engine = Vocabulary(broken=True)
+        with ContextManager(tokenizer=engine.tokenizer, **where) as manager:
+            if before:
+                manager.get_messages_for_request(tools=TOOLS)
+                assert engine.tokenizer.exact
+            with pytest.warns(BackscrollWarning, match="estimat"):
+                manager.warm()
+            manager.get_messages_for_request(tools=TOOLS)
+            return manager._session.lane("main").view.estimate.upper, engine.tokenizer.name
+
+    assert upper(before=True) == upper(before=False)
+    assert upper(before=True)[1] == ESTIMATOR_NAME
