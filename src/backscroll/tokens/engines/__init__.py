@@ -33,8 +33,8 @@ def resolve(
 ) -> Tokenizer:
     """Return the tokenizer for a name, a function or an object.
 
-    The first count of an engine loads its vocabulary (about 0.4 s for o200k_base). An engine that is missing or miscounts is
-    replaced by the estimator, with a `BackscrollWarning`.
+    The first count of an engine loads its vocabulary (about 0.4 s for o200k_base). An engine that is missing or
+    miscounts is replaced by the estimator, with a `BackscrollWarning`.
 
     Args:
         tokenizer: One of these:
