@@ -219,6 +219,12 @@ def test_importing_loads_no_third_party_package():
     assert roots - sys.stdlib_module_names == {"backscroll"}
 
 
+def test_importing_loads_no_store_with_files():
+    heavy = {f"backscroll.stores.{name}" for name in ("sqlite", "jsonl", "postgres", "encryption", "search.sqlite")}
+    heavy |= {"psycopg", "fsspec", "toktok", "tiktoken"}
+    assert heavy & set(importing()["loaded"]) == set()
+
+
 def test_importing_loads_no_pydantic_which_adapters_need():
     """The base installation has none: only the two adapters whose hosts bring it may import it."""
     assert "pydantic" not in {module.partition(".")[0] for module in importing()["loaded"]}

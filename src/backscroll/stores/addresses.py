@@ -17,18 +17,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Store
-from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
-from backscroll.stores.sqlite import SqliteStore
 
-if TYPE_CHECKING:  # it needs an extra
+if TYPE_CHECKING:  # a store is loaded when one is opened
+    from backscroll.stores.jsonl import JsonlStore
     from backscroll.stores.postgres import PostgresStore
+    from backscroll.stores.sqlite import SqliteStore
 
 KNOWN = (
     "memory:", "sqlite:///relative/path.db", "sqlite:////absolute/path.db", "jsonl:///folder",
     "postgresql://user@host/database",
 )  # fmt: skip  # as error messages show them
-_PLACES: dict[str, type[SqliteStore] | type[JsonlStore]] = {"sqlite": SqliteStore, "jsonl": JsonlStore}
+_PLACES = ("sqlite", "jsonl")
 _open: "weakref.WeakValueDictionary[str, SqliteStore | JsonlStore]" = weakref.WeakValueDictionary()
 """By place. A process has one store for each, so that concurrent writes share a commit."""
 _servers: "weakref.WeakValueDictionary[tuple[object, ...], PostgresStore]" = weakref.WeakValueDictionary()
@@ -77,9 +77,9 @@ def open_store(address: str | Path | Store | None, *, read_only: bool = False) -
 
 
 def _of_place(scheme: str, path: str, durability: str, read_only: bool) -> Store:
+    new = _of_scheme(scheme, path, durability, read_only)
     if read_only and scheme == "sqlite":
-        return SqliteStore(path, durability, read_only=True)
-    new = _PLACES[scheme](path, durability)
+        return new
     with _lock:
         store = _open.setdefault(f"{scheme} {new.path}", new)
     if store.durability != durability:
@@ -88,6 +88,16 @@ def _of_place(scheme: str, path: str, durability: str, read_only: bool) -> Store
             f"close and drop that store before you open it with `durability` {durability!r}"
         )
     return store
+
+
+def _of_scheme(scheme: str, path: str, durability: str, read_only: bool) -> "SqliteStore | JsonlStore":
+    if scheme == "sqlite":
+        from backscroll.stores.sqlite import SqliteStore as Sqlite  # noqa: PLC0415  loaded when one is opened
+
+        return Sqlite(path, durability, read_only=read_only)
+    from backscroll.stores.jsonl import JsonlStore as Jsonl  # noqa: PLC0415  likewise
+
+    return Jsonl(path, durability)
 
 
 def _postgres(address: str, read_only: bool) -> "PostgresStore":

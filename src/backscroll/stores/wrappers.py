@@ -7,7 +7,6 @@ from backscroll.errors import ConfigurationError
 from backscroll.ports import Store
 from backscroll.stores.blobs.addresses import open_blobs
 from backscroll.stores.blobs.offloading import OVER, OffloadingStore, Report
-from backscroll.stores.encryption import EncryptedStore
 from backscroll.stores.options import StorageOptions
 
 __all__ = ["OVER", "Report", "layered"]
@@ -33,4 +32,8 @@ def layered(store: Store | None, options: StorageOptions, on_failure: Report | N
     if blobs is not None:
         over = options.blob_threshold_bytes
         store = OffloadingStore(store, open_blobs(blobs), over, on_failure=on_failure)
-    return store if key is None else EncryptedStore(store, key)
+    if key is None:
+        return store
+    from backscroll.stores.encryption import EncryptedStore  # noqa: PLC0415  few need it
+
+    return EncryptedStore(store, key)

@@ -20,8 +20,6 @@ from backscroll.recall.retrieval import Search, Source
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.search.catch_up import catch_up
 from backscroll.stores.search.index import MEMORY, SearchIndex
-from backscroll.stores.search.sqlite import SqliteSearch
-from backscroll.stores.sqlite import SqliteStore
 
 POSTGRES = "backscroll.stores.postgres.store"
 """By name, like the search over it: both need an extra, and only users of such a store load them."""
@@ -49,6 +47,9 @@ def search_for(store: Store, session: str) -> Index:
     are in a blob store. For any other store it lives as long as the object. No text of an `encrypted` store goes to a
     disk.
     """
+    from backscroll.stores.search.sqlite import SqliteSearch  # noqa: PLC0415  sessions in memory need neither
+    from backscroll.stores.sqlite import SqliteStore  # noqa: PLC0415
+
     place = store.inner if isinstance(store, OffloadingStore) else store
     if isinstance(place, SqliteStore):
         return SqliteSearch(place, session, store)

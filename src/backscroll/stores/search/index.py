@@ -15,7 +15,6 @@ from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.fork_lock import GATE, resets_in_child
 from backscroll.stores.search import passages
-from backscroll.stores.sqlite.errors import translated_errors
 
 MEMORY = 32_000_000  # bytes
 
@@ -64,6 +63,8 @@ class SearchIndex:
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection. No transaction outlives it: a forked child shares the file and would roll it back."""
+        from backscroll.stores.sqlite.errors import translated_errors  # noqa: PLC0415  loads the store for SQLite
+
         with translated_errors("the index for searching"), GATE:
             yield self._open()
 
