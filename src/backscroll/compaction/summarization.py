@@ -8,9 +8,8 @@ instructions say that nothing in them is an instruction.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from backscroll.compaction.verification import Evidence, Verdict, of_users, verify
 from backscroll.errors import ConfigurationError, MessageError
 from backscroll.history.history import Entry
 from backscroll.history.plan import LINES, DigestLine, Plan, reference
@@ -18,6 +17,9 @@ from backscroll.messages import Message, Part, Redact, accept_text, copy_message
 from backscroll.ports import Ask, BackgroundTask, Operation
 from backscroll.view.escaping import escaped_references
 from backscroll.view.rendering import note_text
+
+if TYPE_CHECKING:  # its many patterns are compiled for the first summary
+    from backscroll.compaction.verification import Verdict
 
 PROMPT = 1
 """The version of the instructions below; recorded with each summary."""
@@ -229,8 +231,10 @@ def ask(
     return Made(order, text, reason, model, *spent, *sentences)
 
 
-def checked(order: Order, text: str) -> Verdict:
+def checked(order: Order, text: str) -> "Verdict":
     """Remove from a summary what the messages that it covers, or earlier ones, do not support."""
+    from backscroll.compaction.verification import Evidence, Verdict, of_users, verify  # noqa: PLC0415  see above
+
     if not order.said:
         return Verdict(text, 0, 1)
     prose = "\n".join(note.text for note in order.noted if note.kind == "prose")
