@@ -197,7 +197,7 @@ def note_texts(notes: Iterable[DigestLine], begun: Collection[int] = ()) -> list
     runs = _runs(notes, begun)
     for number, note in enumerate(notes):
         if number in runs:
-            texts.append(_in_run(note, runs[number]))
+            texts.append(runs[number])
             continue
         paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
         if len(paths) > 1 or not known.isdisjoint(paths):
@@ -209,31 +209,28 @@ def note_texts(notes: Iterable[DigestLine], begun: Collection[int] = ()) -> list
     return texts
 
 
-def _runs(notes: Sequence[DigestLine], begun: Collection[int]) -> dict[int, DigestLine | None]:
-    """Return which of these notes are in a run of short words of users, by number: the first with the last of its run,
-    which share one reference. Where users say much in few words, references would take half of the room.
+def _runs(notes: Sequence[DigestLine], begun: Collection[int]) -> dict[int, str]:
+    """Write runs of short words of users, by the numbers of these notes: the notes of a run share one reference. Where
+    users say much in few words, references would take half of the room.
     """
-    found: dict[int, DigestLine | None] = {}
+    found: dict[int, str] = {}
+    short = [_in_run(note.text) if note.kind == "user" and len(note.text) <= _SHORT else "" for note in notes]
     start = 0
-    for end in range(len(notes) + 1):
-        is_short = end < len(notes) and notes[end].kind == "user" and _is_short(notes[end].text)
-        if is_short and end not in begun:
+    for end, text in enumerate([*short, ""]):
+        if text and end not in begun:
             continue
         if end - start >= _RUN:
-            found.update(dict.fromkeys(range(start, end)))
-            found[start] = notes[end - 1]
-        start = end if is_short else end + 1
+            found.update(zip(range(start, end), short[start:end], strict=True))
+            ref = reference(notes[start].first, notes[end - 1].last)
+            found[start] = f"{ref} {_WHO['user'].rstrip()}\n{short[start]}"
+        start = end if text else end + 1
     return found
 
 
-def _is_short(text: str) -> bool:
-    return len(text) <= _SHORT and len(text.splitlines()) == 1
-
-
-def _in_run(note: DigestLine, last: DigestLine | None) -> str:
-    """Write users' words indented, as lines of a message are; the first of a run below the reference of all."""
-    text = f"  {escaped(note.text)}"
-    return text if last is None else f"{reference(note.first, last.last)} {_WHO['user'].rstrip()}\n{text}"
+@lru_cache(maxsize=4_096)  # a digest is written repeatedly while it is fitted
+def _in_run(text: str) -> str:
+    """Write users' words indented, as lines of a message are; empty unless they are one line."""
+    return f"  {escaped(text)}" if len(text.splitlines()) == 1 else ""
 
 
 @lru_cache(maxsize=2_048)  # a digest's turns are written repeatedly while it is fitted
