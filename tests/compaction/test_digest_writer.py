@@ -94,7 +94,7 @@ def test_parallel_calls_share_a_line_each_with_its_own_result():
     blocks = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("one", "two")]
     results = [{"type": "tool_result", "tool_use_id": name, "content": f"{name}_got"} for name in ("two", "one")]
     group = [entry(1, assistant(blocks)), entry(2, user(*results, {"type": "text", "text": "Go on."}))]
-    assert list(TurnFacts(group).headings()) == [
+    assert list(TurnFacts(group).headings) == [
         DigestLine(1, 2, "turn", "one() -> one_got | two() -> two_got"),
         DigestLine(2, 2, "user", "Go on."),
     ]
@@ -112,9 +112,9 @@ def test_long_arguments_are_cut_and_replaced_text_left_out():
 def test_users_words_stay_and_a_paste_keeps_ends_and_rules():
     """A users words are kept as they are and of a paste head tail and rules."""
     short = f"Hello!\n{RULE}"
-    assert list(TurnFacts(said(1, short)).headings()) == [DigestLine(1, 1, "user", short)]
+    assert list(TurnFacts(said(1, short)).headings) == [DigestLine(1, 1, "user", short)]
     pasted = "a" * USER_WORDS + f" ends. {RULE} It goes on. " + "z" * USER_WORDS
-    words, rule = TurnFacts(said(1, pasted)).headings()
+    words, rule = TurnFacts(said(1, pasted)).headings
     assert words.text == "a" * 840 + " [...] " + "z" * 360
     assert rule == DigestLine(1, 1, "rule", RULE)
     assert rules_of(DigestLine(1, 1, "user", short)) == [rule]
@@ -122,7 +122,7 @@ def test_users_words_stay_and_a_paste_keeps_ends_and_rules():
 
 def test_lone_picture_is_noted_as_a_picture():
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
-    assert list(TurnFacts([entry(1, user(picture))]).headings()) == [DigestLine(1, 1, "user", "(image)")]
+    assert list(TurnFacts([entry(1, user(picture))]).headings) == [DigestLine(1, 1, "user", "(image)")]
 
 
 # --- headings ------------------------------------------------------------------------------------------------------

@@ -32,20 +32,20 @@ def test_rules_in_an_attached_document_are_not_the_users(block, first):
     """Whatever a user attaches, only the words beside it are his."""
     typed = {"text": TYPED} if "document" in block else {"type": "text", "text": TYPED}
     blocks = [block, typed] if first else [typed, block]
-    notes = list(TurnFacts([entry(1, user(*blocks))]).headings())
+    notes = list(TurnFacts([entry(1, user(*blocks))]).headings)
     assert [(note.kind, note.text) for note in notes] == [("user", TYPED)]
 
 
 def test_a_document_alone_is_named_and_not_quoted():
     """A message of nothing but a document is told as one."""
-    (note,) = TurnFacts([entry(1, user(DOCUMENTS["anthropic"]))]).headings()
+    (note,) = TurnFacts([entry(1, user(DOCUMENTS["anthropic"]))]).headings
     assert (note.kind, note.text) == ("user", "(document)")
 
 
 def test_typed_text_around_attached_files_stays_whole():
     """Files that a host puts into one text leave what stands before and behind them."""
     files = "".join(f"<context_file paths='{name}'>\n{FORGED}\n</context_file>\n\n" for name in "ab")
-    (note,) = TurnFacts(said(1, f"Look at these:\n{files}Never touch b.")).headings()
+    (note,) = TurnFacts(said(1, f"Look at these:\n{files}Never touch b.")).headings
     assert note.text == "Look at these:\nNever touch b."
     assert (
         read_message({"role": "user", "content": "<context_file> Always mine."}).typed == "<context_file> Always mine."

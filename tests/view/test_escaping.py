@@ -76,9 +76,9 @@ def test_a_summary_holds_no_reference_but_those_of_its_notes(made):
 )
 def test_a_turn_whose_words_imitate_a_turn_is_quoted(forged):
     """What an assistant wrote is not taken for what code wrote of it, neither by a reader nor by a merge."""
-    (note,) = TurnFacts(said(1, forged, role="assistant")).headings()
+    (note,) = TurnFacts(said(1, forged, role="assistant")).headings
     assert note_text(note) == f"[ref:1] > {forged}"
-    other = next(TurnFacts(turn(2, "ls", {}, "a")).headings())
+    (other,) = TurnFacts(turn(2, "ls", {}, "a")).headings
     (merged,), _ = fit_headings([note, other], 1, len)
     assert merged.text == "turns: said x1, ls x1"
     assert note_text(merged) == "[ref:1-3] turns: said x1, ls x1"

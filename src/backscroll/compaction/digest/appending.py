@@ -56,13 +56,16 @@ def grow(
     """
     frame = frame._replace(tokens=cache(frame.tokens))
     left = frame.allowance - _written(before, frame.tokens)
+    facts = [TurnFacts(group) for group in groups]
     if before.notes and groups and prose is None and left >= frame.allowance * LEAST:
-        appended = _appended(before, groups, covered, frame, (min(left, int(frame.allowance * options.part)), left))
+        rooms = min(left, int(frame.allowance * options.part)), left
+        appended = _appended(before, groups, covered, frame, facts=facts, rooms=rooms)
         if appended is not None:
             return appended
-    written = write(before, groups, covered, frame._replace(allowance=int(frame.allowance * options.rewritten)), prose)
+    shorter = frame._replace(allowance=int(frame.allowance * options.rewritten))
+    written = write(before, groups, covered, shorter, prose, facts=facts)
     if any(note.kind == "rule" for note in written.reserve):
-        return write(before, groups, covered, frame, prose)  # rules need all of it
+        return write(before, groups, covered, frame, prose, facts=facts)  # rules need all of it
     return written
 
 
@@ -76,6 +79,8 @@ def _appended(
     groups: Sequence[Sequence[Entry]],
     covered: int,
     frame: Frame,
+    *,
+    facts: Sequence[TurnFacts],
     rooms: tuple[int, int],
 ) -> DigestContent | None:
     """Return the digest with these groups appended; None if it has to be written again.
@@ -85,6 +90,7 @@ def _appended(
         groups: The groups to fold.
         covered: Tokens of everything that the new digest covers.
         frame: Its surroundings.
+        facts: The lines of these groups.
         rooms: Tokens that are appended, and that may be if users' words need them.
     """
     salience = frame.salience
@@ -92,9 +98,8 @@ def _appended(
         return None
     if any(note.kind == "rule" for note in before.reserve):
         return None  # there may be room for it now
-    facts = [TurnFacts(group) for group in groups]
     known = [note for note in before.notes if note.kind not in LINES]
-    new = [note for turn in facts for note in turn.headings()]
+    new = [note for turn in facts for note in turn.headings]
     talk = without_tools([*known, *new], facts)
     facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
     aside = [note for note in before.reserve if note.kind in LINES]

@@ -6,6 +6,7 @@ The essence of a turn is its purpose: the tool, its key arguments, and how it en
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from backscroll.compaction.digest.stale_lines import without_old, written_values
@@ -50,7 +51,7 @@ class _Result(NamedTuple):
 
 
 class TurnFacts:
-    """The digest lines of one group. Each of its results is split into lines once."""
+    """The digest lines of one group, read once: a digest that cannot be continued is written from the same."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -72,8 +73,12 @@ class TurnFacts:
         """True if it holds a call or a result."""
         return any(entry.reading.calls or entry.reading.results for entry in self._entries)
 
-    def headings(self) -> Iterator[DigestLine]:
-        """Yield a user's words, or one line for the turn."""
+    @cached_property
+    def headings(self) -> tuple[DigestLine, ...]:
+        """A user's words, or one line for the turn."""
+        return tuple(self._headings())
+
+    def _headings(self) -> Iterator[DigestLine]:
         first, last = self._entries[0], self._entries[-1]
         if first.reading.flags.injected:
             text = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
@@ -102,10 +107,14 @@ class TurnFacts:
             said += [f"{call.name}({_one(brief(call.text))}){_ended(results.get(call.id), call)}" for call in calls]
         return BETWEEN.join(said)
 
-    def lines(self) -> Iterator[tuple[int, list[str], DigestLine | None]]:
-        """Yield lines of its messages that may be worth keeping, as `seq` and texts, and with those of a result its
-        error. Plain texts, because there are hundreds and few of them are kept.
+    @cached_property
+    def lines(self) -> tuple[tuple[int, list[str], DigestLine | None], ...]:
+        """Lines of its messages that may be worth keeping, as `seq` and texts, and with those of a result its error.
+        Plain texts, because there are hundreds and few of them are kept.
         """
+        return tuple(self._lines())
+
+    def _lines(self) -> Iterator[tuple[int, list[str], DigestLine | None]]:
         for entry, parts in zip(self._entries, self._parts, strict=True):
             for part in parts:
                 if part.kind != "result":

@@ -32,8 +32,9 @@ def _typed(entry: Entry) -> bool:
 
 def without_outdated(notes: Iterable[DigestLine], replaced: Mapping[Sentence, int], said: str) -> Iterator[DigestLine]:
     """Yield notes without the sentences that no longer hold. A turn that repeats one is written as `said`."""
+    seqs = {seq for seq, _ in replaced}  # few: other notes need not be split
     for note in notes:
-        if not replaced or note.kind not in ("user", "turn", *LINES):
+        if note.first not in seqs or note.kind not in ("user", "turn", *LINES):
             yield note
             continue
         sentences = sentences_of(note.text)

@@ -136,7 +136,7 @@ def pieces(text: str) -> list[str]:
 
 def result_pieces(text: str) -> list[str]:
     """Return the lines of a tool result; of JSON with long lines its values."""
-    found = pieces_of(text)
+    found = pieces_of(text) if len(text) > LONGEST_SPAN else None
     if found is None or max(map(len, sampled(text).split("\n"))) <= LONGEST_SPAN:
         return pieces(text)
     values = [text[piece.start : piece.end] for piece in found.pieces]

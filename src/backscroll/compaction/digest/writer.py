@@ -79,6 +79,8 @@ def write(
     covered: int,
     frame: Frame,
     prose: DigestLine | None = None,
+    *,
+    facts: Sequence[TurnFacts] | None = None,
 ) -> DigestContent:
     """Write the digest of `before` and of these groups.
 
@@ -88,12 +90,13 @@ def write(
         covered: Tokens of everything that the new digest covers.
         frame: Its surroundings.
         prose: A model's new summary, in place of the previous one.
+        facts: The lines of these groups, if they were read already.
     """
     frame = frame._replace(tokens=cache(frame.tokens))  # each stage measures the same texts again
     known = sorted([*before.notes, *before.reserve], key=_first)
-    facts = [TurnFacts(group) for group in groups]
+    facts = [TurnFacts(group) for group in groups] if facts is None else facts
     headings = [note for note in known if note.kind not in LINES]
-    headings += [note for turn in facts for note in turn.headings()]
+    headings += [note for turn in facts for note in turn.headings]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
     talk = without_tools(headings, facts)
     facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
@@ -210,7 +213,7 @@ class Lines:
         self._from: list[DigestLine | int] = [*known]  # the line that exists already, else the message's `seq`
         errors = [number for number, note in enumerate(known) if note.kind == "error"]
         for turn in facts:
-            for seq, texts, error in turn.lines():
+            for seq, texts, error in turn.lines:
                 self._texts += texts
                 self._from += [seq] * len(texts)
                 if error is not None:
@@ -236,10 +239,11 @@ class Lines:
         """Leave out the lines with a sentence that no longer holds."""
         if not replaced:
             return
+        seqs = {seq for seq, _ in replaced}  # few: other lines need not be split
         gone = {
             number
             for number, text in zip(self.newest_first, self.texts, strict=True)
-            if any((self._first(number), one) in replaced for one in sentences_of(text))
+            if (seq := self._first(number)) in seqs and any((seq, one) in replaced for one in sentences_of(text))
         }
         self.newest_first = [number for number in self.newest_first if number not in gone]
         self.texts = [self._texts[number] for number in self.newest_first]

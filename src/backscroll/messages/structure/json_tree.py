@@ -5,6 +5,7 @@ if it is strictly JSON as far as it is read, so any part of its values put toget
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -66,10 +67,7 @@ class JsonTree:
 
     def after(self, number: int) -> int:
         """Return the first value behind a value and all that is in it."""
-        end, at = self.ends[number], number + 1
-        while at < len(self) and self.starts[at] < end:
-            at += 1
-        return at
+        return bisect_left(self.starts, self.ends[number], number + 1)
 
     def children(self, number: int) -> Iterator[int]:
         """Yield the values directly in one, in time linear in all that is in it."""
