@@ -27,6 +27,8 @@ _PATTERNS = tuple(
         rf"(?:,? and not|, not|,? instead of|,? rather than) {_OLD}{_END}",
     )
 )
+_SIGN = re.compile(r"no longer|any ?(?:more|longer)|(?:is|are)n'?t | not | from |instead of|rather than", re.IGNORECASE)
+"""Every match of these contains one. The patterns are slow, and most sentences have no match."""
 _WEAK = re.compile(
     r"\b(?:actually|correction|update|sorry|misheard|misspoke|mistaken|mistake|wrong|no longer|any ?more|instead|"
     r"now|new|these days|changed|moved|rescheduled|postponed|switched|renamed|scratch that|i meant|from now on|"
@@ -51,7 +53,7 @@ class Corrected(NamedTuple):
 def without_old_value(sentence: str) -> Corrected:
     """Return a sentence with its new value alone, and the old one."""
     corrects = _WEAK.search(sentence) is not None
-    for pattern in _PATTERNS:
+    for pattern in _PATTERNS if _SIGN.search(sentence) else ():
         found = pattern.match(sentence)
         if found:
             verb = found["verb"] or found["verb2"].strip()
