@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from backscroll.messages.structure.json_tree import ARRAY, LINES, OBJECT, STRING, JsonTree, json_tree
@@ -14,6 +15,7 @@ _NAMES = 100  # characters of the names of left out keys; more are counted
 _HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")  # the first half of a character that is written as two escapes
 _ESCAPE = re.compile(r"\\(?:u....|.)")
 _MORE = " more keys"  # after the first mark a number alone says it
+_REMEMBERED = 32_768  # characters of a text whose cut is remembered
 _CLOSE = {OBJECT: "}", ARRAY: "]"}
 
 
@@ -31,9 +33,18 @@ def cut_json(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) ->
     Returns:
         The text, with valid JSON between head and tail; None if there is no JSON.
     """
+    cut = _known_cut if len(text) <= _REMEMBERED else _cut
+    return cut(text, head, tail, tuple(kept), ref)
+
+
+def _cut(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) -> str | None:
     end = len(text) - tail
     tree = json_tree(text, head, end) if head < end else None
     return None if tree is None else text[:head] + _Writer(tree, kept, end, ref).write() + text[end:]
+
+
+_known_cut = lru_cache(maxsize=64)(_cut)
+"""What a compaction cuts is counted first and rendered later."""
 
 
 class _Open:
