@@ -119,12 +119,11 @@ def _add(
     """Add the pieces of a result that mention something, or show what it looks like."""
     number, candidate, split, each = result
     text, seq = candidate.part.text, candidate.entry.seq
+    removes = salience.removes
     reading = salience.read([significant_text(text[piece.start : piece.end]) for piece in split.pieces], weights)
     for at, (piece, line) in enumerate(zip(split.pieces, reading, strict=True)):
         words, factor, weight = _with_sign(line, piece, number, weights) if piece.sign else line
-        if (weight or not split.kind) and not (
-            salience.removes and salience.stale(bare(text[piece.start : piece.end]), seq)
-        ):
+        if (weight or not split.kind) and not (removes and salience.stale(bare(text[piece.start : piece.end]), seq)):
             tokens = int((piece.end - piece.start) * each) + _FRAME
             found.lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
             found.places.append((number, at))

@@ -199,7 +199,10 @@ def note_texts(notes: Iterable[DigestLine], begun: Collection[int] = ()) -> list
         if number in runs:
             texts.append(runs[number])
             continue
-        paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
+        if note.kind != "turn" or "/" not in note.text:
+            texts.append(note_text(note))
+            continue
+        paths = _long_paths(note.text)
         if len(paths) > 1 or not known.isdisjoint(paths):
             shown = tuple([path for path in paths if path in known])
             texts.append(note_text(note, _shortened(note.text, shown)))

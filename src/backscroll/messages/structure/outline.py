@@ -62,7 +62,7 @@ def template(line: str) -> str:
 
 
 def _share(some: Sequence[str], pattern: re.Pattern[str]) -> float:
-    return sum(pattern.match(line) is not None for line in some) / len(some)
+    return len(list(filter(None, map(pattern.match, some)))) / len(some)
 
 
 def _is_table(some: Sequence[str]) -> bool:

@@ -90,12 +90,13 @@ def _of_json(tree: JsonTree) -> tuple[list[Frame], list[Piece]]:
     frames: list[Frame] = []
     of_node, paths = {0: -1}, {0: ""}
     pieces: list[Piece] = []
-    number = 1
-    while number < len(tree):
+    number, last = 1, len(tree)
+    while number < last:
         start, end, parent = tree.starts[number], tree.ends[number], tree.parents[number]
-        key = tree.key(number)
-        path = f"{paths[parent]}.{'*' if _DIGIT.search(key) else key}" if key else paths[parent]
-        frame = of_node[parent]
+        key, path, frame = "", paths[parent], of_node[parent]
+        if start < tree.values[number]:
+            key = tree.key(number)
+            path = f"{path}.{'*' if _DIGIT.search(key) else key}" if key else path
         if tree.kinds[number] == STRING and end - start > LONG:
             pieces += [Piece(*span, frame, path) for span in _of_string(tree, number)]
             number += 1
