@@ -62,10 +62,8 @@ def cover(
             number, at = order[at], at + 1
             first = _place(candidates, order, at)
         words, tokens, _, _ = candidates[number]
-        if tokens > room or number in chosen:
-            continue
         adds = -_worth(candidates[number], weigh, gained.get(number, 0.0))
-        if adds >= 0:
+        if tokens > room or number in chosen or adds >= 0:
             continue
         if adds > again[0][0] or adds > first[0]:
             heappush(again, (adds, number))  # others with the same words were chosen since
