@@ -158,11 +158,11 @@ class CompactionOptions:
     """
     max_messages: int | None = None
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
-    clear_at_least_tokens: int | None = 12_000
+    clear_at_least_tokens: int | None = 10_000
     """Clear old tool results early only if this frees at least this many tokens. `None`: never.
 
-    A budget of less than three times as many has no early clearing. There compactions come as often, and they choose
-    what stays: clearing at 12,000 tokens cost seven points of the facts that agents needed later at a budget of 32,000.
+    A budget of less than 3.5 times as many has no early clearing. There compactions come as often, and they choose what
+    stays: clearing at 12,000 tokens cost seven points of the facts that agents needed later at a budget of 32,000.
     """
     compact_at: int | None = None
     """Tokens of a request from which a lane is compacted even if its budget is larger; at least 1. `None`: by

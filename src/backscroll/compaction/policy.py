@@ -51,7 +51,7 @@ MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budge
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
 DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
-SMALL = 1 / 3  # of the room: where a batch is more, compactions come as often, and choose what stays
+SMALL = 2 / 7  # of the room: where a batch is more, compactions come as often, and choose what stays
 NEWEST = 16  # segments of a view among which new results are looked for
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 

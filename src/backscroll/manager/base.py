@@ -75,7 +75,7 @@ class ManagerBase(ABC):
         protect: Protection | None = None,
         tool_result_preview: ToolResultPreview | None = None,
         max_messages: int | None = None,
-        clear_at_least_tokens: int | None = 12_000,
+        clear_at_least_tokens: int | None = 10_000,
         overhead_tokens: int | None = None,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
         model: str | ModelProfile | None = None,

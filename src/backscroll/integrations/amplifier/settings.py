@@ -166,7 +166,7 @@ class Config(SettingsModel):
     """tokens to keep free of the window; default: by the formula"""
     overhead_tokens: Count | None = None
     """tokens of a request outside the messages, such as tool definitions; default: learned from reported usage"""
-    clear_at_least_tokens: Count = 12_000
+    clear_at_least_tokens: Count = 10_000
     """clear old tool results early only if this frees at least this many tokens; 0: never clear early"""
     cache_pricing: PriceSettings | None = None
     """prices for that decision, relative to an uncached input token, and the lifetime of the provider's cache"""
