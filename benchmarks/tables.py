@@ -121,21 +121,6 @@ def steps(found: Found) -> str:
     return grid(head, rows)
 
 
-def floors(found: Found) -> str:
-    """Ours beside what nobody can save."""
-    rows = []
-    for known in ("ours", "ours-sqlite"):
-        for length in lengths(found, "steps"):
-            some = of(found, "steps", known, length)
-            if some:
-                cells = [seconds(median(some, key)) for key in ("usual", "cpu", "worst", "floor")]
-                ratio = statistics.median(row["usual"] / row["floor_usual"] for row in some)
-                mean = statistics.median(row["cpu"] / row["floor"] for row in some)
-                rows.append([peer(known).name, f"{length:,}", *cells, factor(ratio), factor(mean)])
-    head = ["", "history", "median step", "mean step", "longest (wall)", "mean floor", "median ratio", "mean ratio"]
-    return grid(head, rows)
-
-
 def memory(found: Found) -> str:
     """What the process holds beyond its imports."""
     all_lengths = lengths(found, "steps")
@@ -217,7 +202,6 @@ def ran_on(found: Found) -> str:
 
 TABLES: dict[str, Callable[[Found], str]] = {
     "steps": steps,
-    "floors": floors,
     "memory": memory,
     "append": append,
     "resume": resume,

@@ -12,7 +12,7 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,6 @@ from sessions import endless
 from backscroll.evaluation.run import Manager, Step, replay
 from backscroll.evaluation.transcript import Transcript
 from backscroll.evaluation.validity import Judge
-from backscroll.messages import copy_message, read_message
-from backscroll.tokens.engines import resolve
 from peers import catalog
 from peers.base import Keeper, Message, Peer
 
@@ -82,20 +80,16 @@ async def steps(asked: dict[str, Any], messages: list[Message]) -> dict[str, Any
     await peer.view()
     gc.collect()
     gc.freeze()  # a large old heap would be walked by every full collection, whoever caused it
-    bare, count = Bare(folder), resolve("auto").count
     cpu: list[float] = []
     wall: list[float] = []
-    floor: list[float] = []
     while len(cpu) < asked["steps"] and (len(cpu) < 3 or sum(wall) < asked["patience"]):
         message = next(stream)
         native = peer.read(message)
         begun, clock = time.process_time(), time.perf_counter()
         await peer.add(native)
-        view = await peer.view()
+        await peer.view()
         cpu.append(time.process_time() - begun)
         wall.append(time.perf_counter() - clock)
-        if asked["peer"].startswith("ours"):
-            floor.append(_floor(message, view, count, bare, stored=peer.where == "disk"))
     held = resident()
     peer.close()
     return {
@@ -104,23 +98,8 @@ async def steps(asked: dict[str, Any], messages: list[Message]) -> dict[str, Any
         "wall": statistics.mean(wall),
         "worst": max(wall),
         "usual": statistics.median(cpu),
-        "floor": statistics.mean(floor) if floor else None,
-        "floor_usual": statistics.median(floor) if floor else None,
         "memory": held - before,
     }
-
-
-def _floor(message: Message, view: Sequence[Message], count: Any, bare: Bare, *, stored: bool) -> float:
-    """CPU seconds of what nobody can save: count the new texts, copy the view, keep the bytes."""
-    texts = [part.text for part in read_message(message).parts]
-    body = json.dumps(message, ensure_ascii=False).encode()
-    begun = time.process_time()
-    for text in texts:
-        count(text)
-    [copy_message(shown) for shown in view]
-    if stored:
-        bare.commit(body)
-    return time.process_time() - begun
 
 
 async def fill(asked: dict[str, Any], messages: list[Message]) -> dict[str, Any]:
