@@ -14,6 +14,7 @@ needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not inst
 
 
 @needs_ray
+@pytest.mark.long
 def test_a_local_ray_gives_the_same_figures(tmp_path):
     for number in range(2):
         (tmp_path / f"{number}.jsonl").write_text(as_lines(conversation(8, 300)))

@@ -13,7 +13,7 @@ from backscroll.tokens.engines import resolve
 from tests.profiles import THOROUGH
 from tests.real import RECORDED, needs_recordings
 
-LARGE = 10_000_000  # bytes
+LARGE = 5_000_000  # bytes
 
 
 def sessions(file, share):
