@@ -165,3 +165,24 @@ def test_short_words_of_users_are_appended_and_never_regrouped(turns):
             rewritten += not after.startswith(before)
             before = after
     assert rewritten <= 1 + changed / 2
+
+
+def test_what_the_view_shows_as_replaced_rewrites_no_summary():
+    """The user corrects something, and both statements are in the view next to the summary."""
+    with ContextManager(tokenizer=count_quarter, budget=2_000, protect=Protection(recent=0.4)) as manager:
+        before, after, number = "", "", 0
+        while after == before or not before:
+            before = after
+            manager.append(
+                TALK.say("user", f"My box {number} has {number + 3} pens."), TALK.say("assistant", "I see. " * 9)
+            )
+            view = manager.get_messages_for_request()
+            if after and number % 2:
+                manager.append(
+                    TALK.say("user", f"My phone number is 555-{number:04d}."), TALK.say("assistant", "Fine.")
+                )
+                view = manager.get_messages_for_request()
+            after, number = notes_of(view), number + 1
+        assert "phone" not in after
+        assert str(view).count("My phone number is") > 1
+        assert after.startswith(before)

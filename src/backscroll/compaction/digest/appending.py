@@ -9,12 +9,13 @@ from dataclasses import replace
 from functools import cache
 
 from backscroll.compaction.digest.notes import TurnFacts
-from backscroll.compaction.digest.outdated import outdated
+from backscroll.compaction.digest.outdated import outdated, without_outdated
 from backscroll.compaction.digest.writer import (
     HEADINGS,
     IN_A_TALK,
     IN_TALK,
     MOST_SQUEEZED,
+    SAID_ONCE,
     WITH_TOOLS,
     Frame,
     Lines,
@@ -105,8 +106,11 @@ def _appended(
     aside = [note for note in before.reserve if note.kind in LINES]
     lines = Lines(aside, facts, salience)
     said = [(note.first, note.text) for note in before.notes if note.kind in LINES]
-    if outdated([*known, *new], frame.kept, [*lines.remarks(), *said] if talk else ()):
-        return None
+    replaced = outdated([*known, *new], frame.kept, [*lines.remarks(), *said] if talk else ())
+    if replaced and tuple(without_outdated(before.notes, replaced, SAID_ONCE)) != before.notes:
+        return None  # otherwise it is new, or the view shows it next to the digest
+    new = list(without_outdated(new, replaced, SAID_ONCE))
+    lines.leave_out(replaced)
     headings = _headings(known, new, frame, rooms, talk=talk)
     if headings is None:
         return None

@@ -38,6 +38,7 @@ ERROR = 20.0  # weight of an error on top of its words: five mentions by the age
 _CHARACTERS = 3.2  # per token of a line, before it is counted
 _OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
 _TURNS = "turns: "
+SAID_ONCE = f"{_TURNS}said x1"  # in place of a turn that repeats what a user replaced
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
 MOST_PROSE = 0.6  # of a digest that a model's summary takes at most; no more than two fifths are requested
 _ORDER = ("line", "error", "turn", "prose", "user")
@@ -144,7 +145,7 @@ def _fitting(
     headings: Sequence[DigestLine], replaced: Mapping[Sentence, int], frame: Frame, *, talk: bool
 ) -> tuple[list[DigestLine], list[DigestLine]]:
     """Return the headings that hold and fit, and users' words and rules without room."""
-    headings = list(without_outdated(headings, replaced, f"{_TURNS}said x1"))
+    headings = list(without_outdated(headings, replaced, SAID_ONCE))
     most = _room_for(headings, frame, talk=talk)
     held = fit_headings(still_contradicting(headings, replaced, frame.kept), int(most * HELD), frame.tokens)[0]
     others = [note for note in headings if note not in held]
