@@ -1,7 +1,9 @@
 """Running the programs of `programs.py`, and what the environment asks for."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -52,3 +54,17 @@ def at_once(action, names):
     for thread in threads:
         thread.join()
     return errors
+
+
+def other(path):
+    """Another program's connection."""
+    return sqlite3.connect(path, isolation_level=None, timeout=0.1)
+
+
+@contextlib.contextmanager
+def blocked(path):
+    """Another program writes, so that nobody else can."""
+    with contextlib.closing(other(path)) as connection:
+        connection.execute("begin immediate")
+        yield
+        connection.execute("rollback")

@@ -4,7 +4,6 @@ import contextlib
 import os
 import random
 import re
-import sqlite3
 import subprocess
 import sys
 import time
@@ -19,29 +18,15 @@ from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite.rows import BATCH
 from backscroll.stores.sqlite.schema import VERSION
 from tests.stores.programs import appended, differs, record
-from tests.stores.running import ROOT, at_once
+from tests.stores.running import ROOT, at_once, blocked, other
 
 GOLDEN = ROOT / "tests" / "golden"
-
-
-def other(path):
-    """Another program's connection."""
-    return sqlite3.connect(path, isolation_level=None, timeout=0.1)
 
 
 def altered(path, statement, *values):
     """Another program changes something behind the store's back."""
     with contextlib.closing(other(path)) as connection:
         connection.execute(statement, values)
-
-
-@contextlib.contextmanager
-def blocked(path):
-    """Another program writes, so that nobody else can."""
-    with contextlib.closing(other(path)) as connection:
-        connection.execute("begin immediate")
-        yield
-        connection.execute("rollback")
 
 
 def held(store, session, at):

@@ -190,7 +190,7 @@ async def _answer_async(question: Ask) -> Any:
         else:
             answer = question.function(*question.arguments)
         if isinstance(answer, Future):
-            return await asyncio.wrap_future(answer)
+            return answer.result() if answer.done() else await asyncio.wrap_future(answer)
         return await answer if _is_awaitable(answer) else answer
     except Exception as error:
         return error

@@ -1,14 +1,16 @@
 """Group commit: one thread batches the writes that arrived while it was busy.
 
 Making a write durable costs a wait for the disk, however small it is: all jobs that queue up during one wait share the
-next. If a job is alone and a thread waits for its result, that thread performs it: to wake another thread and to be
-woken by it would take as long as the rest of the work.
+next. If a job is alone, the calling thread performs it: to wake another thread and to be woken by it would take as long
+as the rest of the work. An event loop does so only while that is fast and no other session writes.
 """
 
 import atexit
 import contextlib
 import functools
 import threading
+import time
+from asyncio import _get_running_loop
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -22,6 +24,11 @@ from backscroll.stores.fork_lock import GATE, closes_for_forks
 MOST = 1_000  # jobs per batch
 MOST_BYTES = 8_000_000  # per batch, so that large jobs do not delay many small ones for long
 _DOZE = 0.005  # seconds, the longest delay of a job whose result no caller waits for
+_SHORT = 0.001  # seconds that a batch may take for event loops to perform the next one themselves
+_TRIAL = 16  # batches that must be short before they do, after one that was not
+_ROW = 16  # jobs that an event loop performs in a row before its other tasks get a turn
+_CROWD = 0.01  # seconds after another session's job in which an event loop waits for more jobs to share a batch with
+_SMALL = 64_000  # bytes of a job that an event loop performs
 _LIVE: "set[Queue[Any]]" = set()
 """Queues whose jobs must be done before the interpreter exits."""
 
@@ -86,6 +93,10 @@ Answer = tuple[J, BaseException | None]
 class Worker(Protocol[J]):
     """Performs jobs, one by one or together. Never called from two threads at once."""
 
+    def perform_now(self, job: J) -> Sequence[Answer[J]] | None:
+        """Perform a job if that needs no wait for other writers; else return `None`. Must not raise."""
+        ...
+
     def perform(self, jobs: list[J]) -> Iterable[Sequence[Answer[J]]]:
         """Perform jobs in order; yield the results of those that were done together. Must not raise."""
         ...
@@ -97,6 +108,35 @@ class Worker(Protocol[J]):
     def close_idle(self) -> None:
         """Close what stays open between two jobs."""
         ...
+
+
+class _Pace:
+    """Whether an event loop performs its jobs itself: those of one session, as long as batches are short."""
+
+    def __init__(self) -> None:
+        self._trial = _TRIAL
+        self._row = 0
+        self._session = ""
+        self._asked = self._crowded = float("-inf")
+
+    def took(self, seconds: float) -> None:
+        """Note how long a batch took."""
+        if seconds > _SHORT:
+            self._trial = _TRIAL
+        elif self._trial:
+            self._trial -= 1
+
+    def allows(self, job: Job) -> bool:
+        """Decide on a job."""
+        now = time.monotonic()
+        if job.session != self._session and now - self._asked < _CROWD:
+            self._crowded = now
+        self._session, self._asked = job.session, now
+        self._row += 1
+        if self._trial or self._row > _ROW or now - self._crowded < _CROWD or job.size > _SMALL:
+            self._row = 0
+            return False
+        return True
 
 
 class Queue(Generic[J]):
@@ -115,6 +155,7 @@ class Queue(Generic[J]):
         self._woken.acquire()
         self._performing = threading.Lock()
         """Held from taking jobs out of the queue until they are done, which keeps their order."""
+        self._pace = _Pace()
         self._thread = threading.Thread(target=self._run, name=f"writes {name}", daemon=True)
 
     def start(self) -> None:
@@ -135,6 +176,23 @@ class Queue(Generic[J]):
         self._put += 1
         if not self._dozing:
             self.wake()
+
+    def try_now(self, job: J) -> bool:
+        """Perform a job in the calling thread if no other is queued or under way. Else return `False`: `put` it."""
+        if _get_running_loop() is not None and not self._pace.allows(job):
+            return False
+        if self._jobs or not self._performing.acquire(blocking=False):
+            return False
+        try:
+            answers = None
+            if not self._jobs and not self._ending:  # else its thread may have closed the worker already
+                begun = time.monotonic()
+                answers = self._worker.perform_now(job)
+                self._pace.took(time.monotonic() - begun)
+        finally:
+            self._performing.release()
+        _resolve(answers or ())
+        return answers is not None
 
     def stop(self) -> None:
         """End the thread when all jobs are done. No job may follow."""
@@ -185,9 +243,11 @@ class Queue(Generic[J]):
             if not self._jobs:
                 self._rest()
             with self._performing:
-                answers = self._tried(self._next())
+                jobs, begun = self._next(), time.monotonic()
+                answers = self._tried(jobs)
+                self._pace.took(time.monotonic() - begun)
             _resolve(answers)
-            del answers  # an idle thread must keep nothing alive
+            del jobs, answers  # an idle thread must keep nothing alive
         with self._performing, GATE:
             self._worker.close_idle()
         _LIVE.discard(self)

@@ -61,6 +61,11 @@ class QueuedStore(ABC, Generic[J]):
         self._lock = threading.Lock()
         self._detach()
 
+    def _perform(self, job: J) -> Future[Any]:
+        """Perform a job in the calling thread if it is alone; else queue it."""
+        queue = self._queue
+        return job.done if queue is not None and queue.try_now(job) else self._put(job)
+
     def _put(self, job: J, *, at_once: bool = False) -> Future[Any]:
         with self._lock:
             if self._queue is None:

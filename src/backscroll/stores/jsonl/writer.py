@@ -57,6 +57,9 @@ class Writer:
     def __init__(self, folder: Folder, synced: bool) -> None:
         self._folder, self._synced = folder, synced
 
+    def perform_now(self, job: Job) -> None:
+        """`None`: locking a session's file may wait for another process."""
+
     def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
         """Perform jobs: appends to one session together, up to the next job of another kind."""
         waiting: dict[str, list[Append]] = {}

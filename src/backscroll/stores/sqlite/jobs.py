@@ -26,8 +26,9 @@ class Transactions:
     After a failure the cache may be wrong: drop the object, and with it the connection.
     """
 
-    def __init__(self, connection: sqlite3.Connection, incarnation: Callable[[int], str]) -> None:
+    def __init__(self, connection: sqlite3.Connection, incarnation: Callable[[int], str], timeout: float = 0) -> None:
         self.connection = connection
+        self._timeout, self._waits = timeout, True
         self._name_incarnation = incarnation
         self._incarnations: dict[int, str] = {}
         self.meta = rows.StoreRow(0, 0, 0)
@@ -38,9 +39,23 @@ class Transactions:
         """Sessions whose new ends are not yet written."""
         self._version: int | None = None
 
+    def begun(self, *, waits: bool) -> bool:
+        """Begin a transaction. Without waiting for other processes, return `False` where that is needed."""
+        if waits is not self._waits:
+            self.connection.execute(f"pragma busy_timeout = {round(self._timeout * 1_000) if waits else 0}")
+            self._waits = waits
+        try:
+            self.connection.execute("begin immediate")
+        except sqlite3.Error:
+            if waits:
+                raise
+            return False
+        return True
+
     def write(self, jobs: Sequence["Job"]) -> bool:
-        """Run all jobs in one transaction. Return whether there was anything to commit."""
-        self.connection.execute("begin immediate")
+        """Run all jobs in one transaction, which may have begun. Return whether there was anything to commit."""
+        if not self.connection.in_transaction:
+            self.begun(waits=True)
         version = self._seen()
         if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another connection wrote
             self.meta, self._version = rows.store_row_of(self.connection), version

@@ -73,10 +73,14 @@ class SqliteStore(QueuedStore[Job]):
         incarnation: str | None = None,
         turn: Any = None,
     ) -> Future[str | None]:
-        """Queue records to append at `expected_position`. Done when they are as safe as `durability` says."""
+        """Append records at `expected_position`. Done when they are as safe as `durability` says.
+
+        The calling thread writes them if no other thread or process is writing to the file. In an event loop it does so
+        only while writing is fast and no other session writes, so that sessions share commits.
+        """
         name = checked_once(session)
         job = Append(name, expected_position, rows.rows_of(name, expected_position, records), incarnation)
-        return job.done if turn is not None and turn.give(job) else self._put(job)
+        return job.done if turn is not None and turn.give(job) else self._perform(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Yield records from `start` to before `stop`, at most to the log's end when reading starts.

@@ -9,7 +9,7 @@ from backscroll.stores.fork_lock import exclusive_lock
 from backscroll.stores.group_commit import Answer
 from backscroll.stores.sqlite.errors import ALONE, code, translated, translated_errors
 from backscroll.stores.sqlite.file import Database
-from backscroll.stores.sqlite.jobs import Delete, Hold, Job, Transactions
+from backscroll.stores.sqlite.jobs import Append, Delete, Hold, Job, Transactions
 
 
 class Writer:
@@ -21,6 +21,13 @@ class Writer:
         self._guard = CommitCounter(database.path)  # a separate object, because it stays open
         self._lock = exclusive_lock()
         """Held while the connection is used, so that the process does not fork meanwhile."""
+
+    def perform_now(self, job: Job) -> Sequence[Answer[Job]] | None:
+        """Perform an append if the file is open and no other process writes to it; else return `None`."""
+        with self._lock:
+            if type(job) is not Append or self._file is None or not self._file.begun(waits=False):
+                return None
+        return self._done([job])
 
     def perform(self, jobs: list[Job]) -> Iterable[list[Answer[Job]]]:
         """Perform all jobs in one transaction, or each in its own if one may fail alone. A turn is always alone."""
@@ -95,7 +102,7 @@ class Writer:
         )
 
     def _begun(self) -> Transactions:
-        return Transactions(self._database.connect(), self._database.incarnation)
+        return Transactions(self._database.connect(), self._database.incarnation, self._database.timeout)
 
     def tip(self, session: str) -> Tip | None:
         """The tip of a log that it wrote to, unless another connection wrote to the file since."""
