@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+from concurrent.futures import as_completed, wait
 
 import pytest
 
-from backscroll import AsyncContextManager
+from backscroll import AsyncContextManager, ConflictError
 from backscroll.ports import Record
 from backscroll.stores.sqlite import SqliteStore
 from tests.stores.programs import appended, record
@@ -44,6 +45,23 @@ def test_lone_append_is_done_when_it_returns(store):
     pending = [store.append("a", at, [record("a", at)]) for at in range(MANY, 2 * MANY)]
     assert [each.done() for each in pending] == [True] * MANY
     assert {each.result() for each in pending} == {store.tip("a").incarnation}
+
+
+def test_result_of_a_lone_append_is_a_future(store):
+    def begun(at):
+        return store.append("a", at, [record("a", at)])
+
+    done, heard = begun(MANY), []
+    done.add_done_callback(heard.append)
+    assert heard == [done]
+    assert (done.running(), done.cancel(), done.cancelled(), done.exception()) == (False, False, False, None)
+    with blocked(store.path):
+        late = begun(MANY + 1)
+        assert wait([done, late], timeout=0).done == {done}
+    assert set(as_completed([done, late])) == {done, late}
+    failed = store.append("a", 0, [record("a", 0)])
+    with pytest.raises(ConflictError):
+        failed.result()
 
 
 def test_event_loop_commits_itself_while_that_is_fast(store):

@@ -85,11 +85,12 @@ class Codec:
 
     def after(self, events: Iterable[LogEvent]) -> "Codec":
         """Return a codec to encode these events with. The caller keeps it only if the store accepted the records."""
-        if not any(isinstance(event, _WITH_PLANS) for event in events):
-            return self
-        twin = Codec(self._fetch)
-        twin._plans = self._plans.twin()
-        return twin
+        for event in events:
+            if isinstance(event, _WITH_PLANS):
+                twin = Codec(self._fetch)
+                twin._plans = self._plans.twin()
+                return twin
+        return self
 
     def encode(self, event: LogEvent, at: int) -> Record:
         """Encode an event whose position will be `at`."""
@@ -143,7 +144,7 @@ class Codec:
                 f"up to {FORMAT}: upgrade Backscroll to read it"
             )
         try:
-            body = json.loads(record.body, parse_constant=_refused)
+            body = _from_json(record.body.decode(json.detect_encoding(record.body), "surrogatepass"))
             if record.kind in ("plan", "lane"):
                 plan_body, lane = body["plan"], body["lane"]
                 body["plan"] = self._plans.read(lane, plan_body)
@@ -206,6 +207,10 @@ def _check(event: LogEvent, record: Record) -> None:
 
 def _refused(constant: str) -> None:
     raise ValueError(f"{constant} is not valid JSON")
+
+
+# Made once: `json.loads` makes a decoder at each call that names an option.
+_from_json = json.JSONDecoder(parse_constant=_refused).decode
 
 
 def _lost(record: Record) -> LogEvent:

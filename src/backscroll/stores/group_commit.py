@@ -62,12 +62,30 @@ class Done(Future[Any]):
             queue.wake()
 
 
+class Finished(Future[Any]):
+    """The result of a job that was done before it was asked for. A plain future costs several times as much."""
+
+    def __init__(self, answer: object) -> None:  # without that of the base class, which makes a lock
+        self._state, self._result, self._exception = "FINISHED", answer, None
+
+    _condition = functools.cached_property(lambda _: threading.Condition())
+    _waiters = functools.cached_property(lambda _: list[Any]())
+
+    def done(self) -> bool:
+        """True."""
+        return True
+
+    def result(self, timeout: float | None = None) -> Any:  # noqa: ARG002 - as in the base class
+        """Return the result."""
+        return self._result
+
+
 @dataclass(slots=True, eq=False)
 class Job:
     """A job and its result."""
 
     session: str
-    done: Done = field(default_factory=Done, init=False)
+    _done: Done | None = field(default=None, init=False)
     error: BackscrollError | None = field(default=None, init=False)
     answer: object = field(default=None, init=False)
     """The result."""
@@ -76,6 +94,13 @@ class Job:
     def size(self) -> int:
         """Bytes of bodies."""
         return 0
+
+    @property
+    def done(self) -> Done:
+        """The result of a job that may take a while. First used by the thread that queues the job."""
+        if self._done is None:
+            self._done = Done()
+        return self._done
 
     def resolve(self, error: BaseException | None) -> None:
         """Hand the result, or an error, to the caller."""
@@ -177,22 +202,27 @@ class Queue(Generic[J]):
         if not self._dozing:
             self.wake()
 
-    def try_now(self, job: J) -> bool:
-        """Perform a job in the calling thread if no other is queued or under way. Else return `False`: `put` it."""
+    def try_now(self, job: J) -> Future[Any] | None:
+        """Perform a job in the calling thread if no other is queued or under way. `None`: it must be `put`."""
         if _get_running_loop() is not None and not self._pace.allows(job):
-            return False
+            return None
         if self._jobs or not self._performing.acquire(blocking=False):
-            return False
+            return None
         try:
-            answers = None
-            if not self._jobs and not self._ending:  # else its thread may have closed the worker already
-                begun = time.monotonic()
-                answers = self._worker.perform_now(job)
-                self._pace.took(time.monotonic() - begun)
+            if self._jobs or self._ending:  # after its end, the thread has closed the worker
+                return None
+            begun = time.monotonic()
+            answers = self._worker.perform_now(job)
+            self._pace.took(time.monotonic() - begun)
         finally:
             self._performing.release()
-        _resolve(answers or ())
-        return answers is not None
+        if answers is None:
+            return None
+        error = answers[0][1]
+        if error is None:
+            return Finished(job.answer)
+        job.resolve(error)
+        return job.done
 
     def stop(self) -> None:
         """End the thread when all jobs are done. No job may follow."""

@@ -64,7 +64,8 @@ class QueuedStore(ABC, Generic[J]):
     def _perform(self, job: J) -> Future[Any]:
         """Perform a job in the calling thread if it is alone; else queue it."""
         queue = self._queue
-        return job.done if queue is not None and queue.try_now(job) else self._put(job)
+        done = None if queue is None else queue.try_now(job)
+        return self._put(job) if done is None else done
 
     def _put(self, job: J, *, at_once: bool = False) -> Future[Any]:
         with self._lock:

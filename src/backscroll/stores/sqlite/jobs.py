@@ -76,7 +76,8 @@ class Transactions:
 
     def _seen(self) -> int:
         """Return a number that changes when another connection writes."""
-        return int(self.connection.execute("pragma data_version").fetchone()[0])
+        seen: int = self.connection.execute("pragma data_version").fetchone()[0]
+        return seen
 
     def tip(self, name: str) -> Tip | None:
         """The tip of a log at the last commit; `None` if unknown, or if another connection wrote since."""
@@ -179,9 +180,10 @@ class Append(Job):
         if taken := self._taken(file, session):
             self._refuse(f"the key {taken!r} is used already")
             return False
-        session = session or file.begin(self.session)
+        if session is None:
+            session = file.begin(self.session)
+            self.answer = file.incarnation(session)
         file.extend(session, self.rows)
-        self.answer = file.incarnation(session)
         return True
 
     def _refuse(self, why: str) -> None:

@@ -24,10 +24,13 @@ class Writer:
 
     def perform_now(self, job: Job) -> Sequence[Answer[Job]] | None:
         """Perform an append if the file is open and no other process writes to it; else return `None`."""
+        if type(job) is not Append:
+            return None
         with self._lock:
-            if type(job) is not Append or self._file is None or not self._file.begun(waits=False):
+            if self._file is None or not self._file.begun(waits=False):
                 return None
-        return self._done([job])
+            failure = self._whole((job,))
+        return [(job, job.error)] if failure is None else self._failed([job], failure)
 
     def perform(self, jobs: list[Job]) -> Iterable[list[Answer[Job]]]:
         """Perform all jobs in one transaction, or each in its own if one may fail alone. A turn is always alone."""
@@ -49,35 +52,34 @@ class Writer:
             yield self._done(together)
 
     def _done(self, jobs: list[Job]) -> list[Answer[Job]]:
-        try:
-            with self._lock:
-                self._whole(jobs)
-        except BaseException as error:  # every error: a caller waits for each result
-            if len(jobs) > 1 and code(error) in ALONE:
-                return [answer for job in jobs for answer in self._done([job])]
-            instead = translated(self._database.path, error)
-            if instead is not error:
-                instead.__cause__ = error
-            return [(job, instead) for job in jobs]
+        with self._lock:
+            failure = self._whole(jobs)
+        if failure is not None:
+            return self._failed(jobs, failure)
         deleted = [job for job in jobs if type(job) is Delete and job.error is None]
-        failure = self._clear() if deleted else None
-        return [(job, failure if job in deleted else job.error) for job in jobs]
+        unclear = self._clear() if deleted else None
+        return [(job, unclear if job in deleted else job.error) for job in jobs]
 
-    def _whole(self, jobs: Sequence[Job]) -> None:
-        """Perform all jobs or none."""
+    def _failed(self, jobs: list[Job], error: BaseException) -> list[Answer[Job]]:
+        if len(jobs) > 1 and code(error) in ALONE:
+            return [answer for job in jobs for answer in self._done([job])]
+        instead = translated(self._database.path, error)
+        if instead is not error:
+            instead.__cause__ = error
+        return [(job, instead) for job in jobs]
+
+    def _whole(self, jobs: Sequence[Job]) -> BaseException | None:
+        """Perform all jobs or none; return what failed."""
         try:
-            self._write(jobs)
-        except BaseException:
+            if self._file is None:
+                self._file = self._begun()
+            self._database.check_place()
+            if self._file.write(jobs):
+                self._guard.raise_to(self._file.meta.commits)
+        except BaseException as error:  # every error: a caller waits for each result
             self.close_idle()  # which rolls back the transaction
-            raise
-
-    def _write(self, jobs: Sequence[Job]) -> None:
-        if self._file is None:
-            self._file = self._begun()
-        self._database.check_place()
-        if not self._file.write(jobs):
-            return
-        self._guard.raise_to(self._file.meta.commits)
+            return error
+        return None
 
     def _clear(self) -> Exception | None:
         """Rewrite the database and truncate its write-ahead log, so that no file has the deleted bytes.
