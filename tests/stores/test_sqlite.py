@@ -199,20 +199,33 @@ def test_appends_that_wait_together_are_committed_together(tmp_path):
     store.close()
 
 
-def test_writer_knows_the_end_of_a_log_until_another_writes(tmp_path):
-    """Its writer knows where a log ends until someone else wrote."""
+def test_tip_is_one_statement_until_another_process_writes(tmp_path):
     ours, theirs = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
     appended(ours, "a", 2)
-    assert ours.length("a") == 2
-    assert not ours._database.readers._idle, "no connection was opened to read that"
+    asked = []
+    ours._queue._worker._file.connection.set_trace_callback(asked.append)
+
+    def statements(session, end):
+        asked.clear()
+        assert ours.length(session) == end
+        return len(asked)
+
+    assert [statements("a", 2), statements("a", 2)] == [1, 1]
     appended(theirs, "a", 3, 2)
-    assert ours.length("a") == 5
+    appended(theirs, "b", 1)
+    assert [statements("a", 5) > 1, statements("a", 5), statements("b", 1) > 1, statements("b", 1)] == [
+        True,
+        1,
+        True,
+        1,
+    ]
     theirs.delete("a")
-    assert ours.length("a") == 0
+    assert [statements("a", 0) > 1, statements("b", 1) > 1, statements("b", 1)] == [True, True, 1]
     appended(theirs, "a", 1)
-    assert ours.length("a") == 1
+    assert statements("a", 1) > 1
     appended(ours, "a", 1, 1)
-    assert (ours.length("a"), theirs.length("a"), ours.length("never begun")) == (2, 2, 0)
+    assert [statements("a", 2), ours.tip("a"), ours.length("never begun")] == [1, theirs.tip("a"), 0]
+    assert not ours._database.readers._idle, "no other connection was opened"
     ours.close()
     assert ours.length("a") == 2
     ours.close()

@@ -56,11 +56,7 @@ class Transactions:
         """Run all jobs in one transaction, which may have begun. Return whether there was anything to commit."""
         if not self.connection.in_transaction:
             self.begun(waits=True)
-        version = self._seen()
-        if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another connection wrote
-            self.meta, self._version = rows.store_row_of(self.connection), version
-            self._sessions.clear()
-            self._incarnations.clear()
+        self._look()
         changed = False
         for job in jobs:
             job.error = None
@@ -74,20 +70,37 @@ class Transactions:
         self.connection.execute("commit")
         return True
 
+    def _look(self) -> None:
+        """In a transaction, drop what is cached if another connection wrote since."""
+        version = self._seen()
+        if version != self._version or len(self._sessions) > _MOST_KNOWN:
+            self.meta, self._version = rows.store_row_of(self.connection), version
+            self._sessions.clear()
+            self._incarnations.clear()
+
     def _seen(self) -> int:
         """Return a number that changes when another connection writes."""
         seen: int = self.connection.execute("pragma data_version").fetchone()[0]
         return seen
 
-    def tip(self, name: str) -> Tip | None:
-        """The tip of a log at the last commit; `None` if unknown, or if another connection wrote since."""
+    def tip(self, name: str) -> Tip:
+        """The tip of a log at the last commit."""
         known = self._sessions.get(name)
-        if known is None:
-            return None
+        if known is None or self._seen() != self._version:
+            known = self._read(name)
+        return Tip(0, None) if known is None else Tip(known.end, self.incarnation(known))
+
+    def _read(self, name: str) -> SessionRow | None:
+        """Read a session's row, and cache it."""
+        self.connection.execute("begin")  # one snapshot for all reads
         try:
-            return Tip(known.end, self.incarnation(known)) if self._seen() == self._version else None
-        except sqlite3.Error:
-            return None  # then the caller reads the file, which raises the error
+            self._look()
+            known = rows.find(self.connection, name)
+        finally:
+            self.connection.execute("rollback")
+        if known is not None:
+            self._sessions[name] = known
+        return known
 
     def incarnation(self, session: SessionRow) -> str:
         """The incarnation of a session, named once and cached."""

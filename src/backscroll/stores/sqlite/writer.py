@@ -1,8 +1,9 @@
 """Write to a database: jobs that were queued together are committed together."""
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from backscroll.errors import StoreUnavailableError
+from backscroll.errors import CorruptionError, StoreUnavailableError
 from backscroll.ports import Tip
 from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import exclusive_lock
@@ -107,9 +108,15 @@ class Writer:
         return Transactions(self._database.connect(), self._database.incarnation, self._database.timeout)
 
     def tip(self, session: str) -> Tip | None:
-        """The tip of a log that it wrote to, unless another connection wrote to the file since."""
+        """The tip of a log, if the file is open. One statement, unless another connection wrote to the file since."""
         with self._lock:
-            return self._file.tip(session) if self._file is not None else None
+            if self._file is None:
+                return None
+            try:
+                return self._file.tip(session)
+            except (sqlite3.Error, CorruptionError):
+                self.close_idle()
+                return None  # then the caller reads the file, which raises the error
 
     def close_idle(self) -> None:
         """Close the connection: the next job opens a new one."""
