@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from concurrent.futures import as_completed, wait
 
 import pytest
@@ -92,6 +93,25 @@ def test_event_loop_gives_other_tasks_a_turn(store):
 
 def test_event_loop_leaves_large_appends_to_the_thread(store):
     assert appends(store, "a", MANY, bytes(100_000)) == 0
+
+
+def test_event_loop_leaves_long_logs_to_the_thread(store):
+    def written():
+        return os.stat(store.path).st_mtime_ns
+
+    async def run():
+        seen = [(False, written())]
+        for at in range(MANY, 5 * MANY):
+            before = written()
+            pending = store.append("a", at, [Record("k", None, bytes(50_000), 1)])
+            seen.append((pending.done(), written()))
+            assert not pending.done() or written() == before, "an event loop does not copy the log to the file"
+            await asyncio.wrap_future(pending)
+        return seen
+
+    seen = asyncio.run(run())
+    assert any(at_once for at_once, _ in seen)
+    assert len({time for _, time in seen}) > 1, "the thread does"
 
 
 def test_sessions_of_one_event_loop_share_commits(store):

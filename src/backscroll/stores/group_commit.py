@@ -25,7 +25,7 @@ MOST = 1_000  # jobs per batch
 MOST_BYTES = 8_000_000  # per batch, so that large jobs do not delay many small ones for long
 _DOZE = 0.005  # seconds, the longest delay of a job whose result no caller waits for
 _SHORT = 0.001  # seconds that a batch may take for event loops to perform the next one themselves
-_TRIAL = 16  # batches that must be short before they do, after one that was not
+_TRIAL = 16  # batches that must be short before they do, after one that was not; a quarter in a new process
 _ROW = 16  # jobs that an event loop performs in a row before its other tasks get a turn
 _CROWD = 0.01  # seconds after another session's job in which an event loop waits for more jobs to share a batch with
 _SMALL = 64_000  # bytes of a job that an event loop performs
@@ -118,8 +118,11 @@ Answer = tuple[J, BaseException | None]
 class Worker(Protocol[J]):
     """Performs jobs, one by one or together. Never called from two threads at once."""
 
-    def perform_now(self, job: J) -> Sequence[Answer[J]] | None:
-        """Perform a job if that needs no wait for other writers; else return `None`. Must not raise."""
+    def perform_now(self, job: J, *, in_loop: bool) -> Sequence[Answer[J]] | None:
+        """Perform a job if that needs no wait for other writers; else return `None`. Must not raise.
+
+        `in_loop`: the calling thread runs an event loop, so leave longer work to the other thread.
+        """
         ...
 
     def perform(self, jobs: list[J]) -> Iterable[Sequence[Answer[J]]]:
@@ -139,7 +142,7 @@ class _Pace:
     """Whether an event loop performs its jobs itself: those of one session, as long as batches are short."""
 
     def __init__(self) -> None:
-        self._trial = _TRIAL
+        self._trial = _TRIAL // 4
         self._row = 0
         self._session = ""
         self._asked = self._crowded = float("-inf")
@@ -204,7 +207,8 @@ class Queue(Generic[J]):
 
     def try_now(self, job: J) -> Future[Any] | None:
         """Perform a job in the calling thread if no other is queued or under way. `None`: it must be `put`."""
-        if _get_running_loop() is not None and not self._pace.allows(job):
+        in_loop = _get_running_loop() is not None
+        if in_loop and not self._pace.allows(job):
             return None
         if self._jobs or not self._performing.acquire(blocking=False):
             return None
@@ -212,7 +216,7 @@ class Queue(Generic[J]):
             if self._jobs or self._ending:  # after its end, the thread has closed the worker
                 return None
             begun = time.monotonic()
-            answers = self._worker.perform_now(job)
+            answers = self._worker.perform_now(job, in_loop=in_loop)
             self._pace.took(time.monotonic() - begun)
         finally:
             self._performing.release()

@@ -57,7 +57,7 @@ class Writer:
     def __init__(self, folder: Folder, synced: bool) -> None:
         self._folder, self._synced = folder, synced
 
-    def perform_now(self, job: Job) -> None:
+    def perform_now(self, job: Job, *, in_loop: bool) -> None:
         """`None`: locking a session's file may wait for another process."""
 
     def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:

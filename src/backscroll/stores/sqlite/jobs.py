@@ -18,6 +18,7 @@ from backscroll.stores.sqlite.rows import Row, SessionRow
 from backscroll.stores.turns import Turn
 
 _MOST_KNOWN = 10_000  # sessions whose ends are cached
+_LONG_LOG = 1_000  # pages of the write-ahead log, as SQLite has it
 
 
 class Transactions:
@@ -28,7 +29,8 @@ class Transactions:
 
     def __init__(self, connection: sqlite3.Connection, incarnation: Callable[[int], str], timeout: float = 0) -> None:
         self.connection = connection
-        self._timeout, self._waits = timeout, True
+        self._timeout = timeout
+        self._waits = self._copies = True
         self._name_incarnation = incarnation
         self._incarnations: dict[int, str] = {}
         self.meta = rows.StoreRow(0, 0, 0)
@@ -39,11 +41,19 @@ class Transactions:
         """Sessions whose new ends are not yet written."""
         self._version: int | None = None
 
-    def begun(self, *, waits: bool) -> bool:
-        """Begin a transaction. Without waiting for other processes, return `False` where that is needed."""
+    def begun(self, *, waits: bool, copies: bool = True) -> bool:
+        """Begin a transaction.
+
+        Args:
+            waits: wait for other processes. Else return `False` where that is needed.
+            copies: copy the write-ahead log to the file after the commit, once it is long.
+        """
         if waits is not self._waits:
             self.connection.execute(f"pragma busy_timeout = {round(self._timeout * 1_000) if waits else 0}")
             self._waits = waits
+        if copies is not self._copies:
+            self.connection.execute(f"pragma wal_autocheckpoint = {_LONG_LOG if copies else 0}")
+            self._copies = copies
         try:
             self.connection.execute("begin immediate")
         except sqlite3.Error:

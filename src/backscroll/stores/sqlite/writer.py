@@ -23,12 +23,15 @@ class Writer:
         self._lock = exclusive_lock()
         """Held while the connection is used, so that the process does not fork meanwhile."""
 
-    def perform_now(self, job: Job) -> Sequence[Answer[Job]] | None:
-        """Perform an append if the file is open and no other process writes to it; else return `None`."""
+    def perform_now(self, job: Job, *, in_loop: bool) -> Sequence[Answer[Job]] | None:
+        """Perform an append if the file is open and no other process writes to it; else return `None`.
+
+        An event loop leaves it to the thread to copy a long write-ahead log to the file.
+        """
         if type(job) is not Append:
             return None
         with self._lock:
-            if self._file is None or not self._file.begun(waits=False):
+            if self._file is None or not self._file.begun(waits=False, copies=not in_loop):
                 return None
             failure = self._whole((job,))
         return [(job, job.error)] if failure is None else self._failed([job], failure)
