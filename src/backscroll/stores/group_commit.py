@@ -97,7 +97,7 @@ class Job:
 
     @property
     def done(self) -> Done:
-        """The result of a job that may take a while. First used by the thread that queues the job."""
+        """The result of a job that may take a while. First used before another thread has the job."""
         if self._done is None:
             self._done = Done()
         return self._done

@@ -10,6 +10,7 @@ from backscroll.errors import ConfigurationError
 from backscroll.ports import Tip
 from backscroll.stores.fork_lock import closes_for_forks
 from backscroll.stores.group_commit import J, Queue, Worker
+from backscroll.stores.turns import Turn
 
 DURABILITIES = ("full", "normal")
 TIMEOUT = 30.0  # seconds to wait for other processes
@@ -66,6 +67,11 @@ class QueuedStore(ABC, Generic[J]):
         queue = self._queue
         done = None if queue is None else queue.try_now(job)
         return self._put(job) if done is None else done
+
+    def _in_turn(self, job: J, turn: Turn[J]) -> Future[Any]:
+        """Hand a job to the worker that waits for it in this turn; queue it if the turn is over."""
+        done = job.done  # first used before the worker's thread has the job
+        return done if turn.give(job) else self._put(job)
 
     def _put(self, job: J, *, at_once: bool = False) -> Future[Any]:
         with self._lock:

@@ -73,7 +73,7 @@ class JsonlStore(QueuedStore[Job]):
         name, new = checked(session), checked_keys(records)
         lines.check(new)
         job = Append(name, expected_position, new, incarnation)
-        return job.done if turn is not None and turn.give(job) else self._put(job)
+        return self._put(job) if turn is None else self._in_turn(job, turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Yield records from `start` to before `stop`, at most to the log's end when reading starts.

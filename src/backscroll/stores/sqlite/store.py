@@ -80,7 +80,7 @@ class SqliteStore(QueuedStore[Job]):
         """
         name = checked_once(session)
         job = Append(name, expected_position, rows.rows_of(name, expected_position, records), incarnation)
-        return job.done if turn is not None and turn.give(job) else self._perform(job)
+        return self._perform(job) if turn is None else self._in_turn(job, turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Yield records from `start` to before `stop`, at most to the log's end when reading starts.

@@ -31,9 +31,13 @@ class Writer:
         if type(job) is not Append:
             return None
         with self._lock:
-            if self._file is None or not self._file.begun(waits=False, copies=not in_loop):
-                return None
-            failure = self._whole((job,))
+            try:
+                if self._file is None or not self._file.begun(waits=False, copies=not in_loop):
+                    return None
+                failure = self._whole((job,))
+            except BaseException:  # the user interrupts the program
+                self.close_idle()
+                raise
         return [(job, job.error)] if failure is None else self._failed([job], failure)
 
     def perform(self, jobs: list[Job]) -> Iterable[list[Answer[Job]]]:
