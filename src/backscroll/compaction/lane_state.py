@@ -5,8 +5,10 @@ survive a restart follows from events; the rest is marked below. `policy.py` dec
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from backscroll import events
 from backscroll.compaction.floor import floor_seqs
@@ -15,6 +17,7 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import History
 from backscroll.history.log import (
     CompactionSkipped,
+    Foreseen,
     LaneEvent,
     LaneSnapshot,
     NativeMade,
@@ -85,6 +88,8 @@ class LaneState:
     """Entries whose reasoning was made over something that the view no longer shows, or shows otherwise. The next plan
     removes it.
     """
+    foreseen: Foreseen | None = None
+    """What will soon be due, and is prepared. Anything but an append ends it."""
     passing: tuple[tuple[int, str, str], ...] = ()
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
     planned_for: int | None = None
@@ -107,6 +112,8 @@ class LaneState:
     """Whether nothing was known of the overhead when the provider rejected a request."""
 
     # State of this process only: a reopened lane starts with these values.
+    preparing: tuple[Foreseen, Callable[[], Any]] | None = None
+    """The plan that is prepared, and the function that waits for it."""
     native_tried: Tried = NOT_TRIED
     """Failed native compactions."""
     view: View | None = None
@@ -177,6 +184,7 @@ class LaneState:
         ):
             self.summary = None
         self.stale = self.unlike_sent = self.passing = ()  # the plan says what it leaves out
+        self.foreseen = None
         self.planned_for, self._newly_planned = self.budget, True
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
@@ -184,6 +192,7 @@ class LaneState:
 
     def _settled(self, event: CompactionSkipped) -> None:
         """Note that a compaction would free too little."""
+        self.foreseen = None
         if event.batch:
             self.batched = event.tokens
         else:
@@ -197,6 +206,7 @@ class LaneState:
 
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
+        self.foreseen = None
         self.refused, self._guessed = event, event.limit is None and not self.calibrator.informed
 
     def rewound(self, to: int) -> None:
@@ -204,6 +214,7 @@ class LaneState:
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
+        self.foreseen = None
         self.sent, self.stale, self.unlike_sent = None, up_to(self.stale, to), up_to(self.unlike_sent, to)
         self.passing = tuple([found for found in self.passing if found[0] <= to])
         if self.summary is not None and self.summary.last > to:
@@ -213,6 +224,7 @@ class LaneState:
 
     def _summarised(self, event: SummaryMade) -> None:
         """Keep a summary for the next compaction."""
+        self.foreseen = None
         self.summary, self.tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
@@ -223,6 +235,7 @@ class LaneState:
 
     def _compacted_natively(self, event: NativeMade) -> None:
         """Keep a provider's compaction for the next plan."""
+        self.foreseen = None
         self.native, self.native_tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
@@ -233,6 +246,8 @@ class LaneState:
 
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
+        if self.foreseen is not None and (event.budget != self.foreseen.budget or event.prompt != self.prompt):
+            self.foreseen = None
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         self.requested, self.marked = True, event.marked
         if self._newly_planned or self.planned_for is None or self.has_grown(event.budget):
@@ -243,12 +258,14 @@ class LaneState:
             self.offer(event.tools)
         if event.counting is not None:
             self._count_as(event.counting)
+        if event.foresees is not None:
+            self.foreseen = Foreseen(event.foresees, event.last, event.budget, self.calibrator.snapshot())
 
     def offer(self, tools: ToolsOffered) -> None:
         """Note the tools of the request in progress: what was learned of the overhead holds for those before it."""
         if self.tools != tools:
             self.calibrator.tools_changed(tools.tokens, tools.prompt)
-            self.tools = tools
+            self.tools, self.foreseen = tools, None
 
     def _count_as(self, counting: Counting) -> None:
         self.counting = counting
@@ -257,7 +274,7 @@ class LaneState:
 
     def count_by(self, family: ModelProfile) -> None:
         """Count by this family from now on."""
-        self.family, self.view = family, None
+        self.family, self.view, self.foreseen = family, None, None
         self.own_counting = counting_of(family)
         self.around = replace(self.around, family=family)
 
@@ -303,10 +320,18 @@ class LaneState:
             return None
         return Overflowed(self.name, self.calibrator.total(self.sent, self.budget).upper, limit)
 
+    def as_of(self, foreseen: Foreseen) -> "LaneState":
+        """Return the lane as it was when something was foreseen, without its view, for decisions alone."""
+        past = copy(self)
+        past.calibrator, past.view = copy(self.calibrator), None
+        past.calibrator.restore(foreseen.meter)
+        return past
+
     # -- what comes back into the view --
 
     def restore_required(self, history: History) -> list[Notification]:
         """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
+        self.foreseen = None
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         required = floor_seqs(history) | history.newest_seqs
         required -= self._represented(history)
@@ -334,6 +359,7 @@ class LaneState:
         """
         self.invalidate(group.first + 1, sealed)
         self._forget_native(group.first)
+        self._end_foresight(group.first)
         edits = self.plan.edits
         if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
             return []  # nothing this new is left out, which is nearly always so
@@ -343,7 +369,13 @@ class LaneState:
     def invalidate(self, first: int, last: int) -> None:
         """Note that what comes before entry `first` changed: reasoning from there to `last` no longer follows it."""
         if self.around.binds and first <= last:
+            self.foreseen = None
             self.stale = united(self.stale, [SeqRange(first, last)])
+
+    def _end_foresight(self, changed: int) -> None:
+        """Forget what is foreseen, if a message from `changed` on is something that it was made of."""
+        if self.foreseen is not None and changed <= self.foreseen.last:
+            self.foreseen = None
 
     def _bring_back(self, seqs: Sequence[int], sealed: int) -> list[Notification]:
         if not seqs:
@@ -365,7 +397,7 @@ class LaneState:
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
             self.tools, None if self._newly_planned else self.planned_for, self.native,
-            self.requested and self.counting is None,
+            self.requested and self.counting is None, self.foreseen,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -381,7 +413,7 @@ class LaneState:
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
-        self.native = saved.native
+        self.native, self.foreseen = saved.native, saved.foreseen
         self.planned_for, self._newly_planned = saved.planned or saved.budget, saved.planned is None
         known = saved.counting, saved.sent, saved.prompt
         self.requested = saved.requested or any(value is not None for value in known)

@@ -170,6 +170,8 @@ class CompactionOptions:
     """
     compact_to: int | None = None
     """Tokens of a request that a compaction aims at; at least 1, below `compact_at`. `None`: by `target_usage`."""
+    plan_ahead: bool = True
+    """Prepare a compaction that will soon be due beside the caller."""
     digest: DigestOptions = field(default_factory=DigestOptions)
     """The digest, as the mode of the manager says."""
 

@@ -119,6 +119,29 @@ class PlanBuilder:
             self.fresh = ()
             self._view = self._build(self.view.plan, self.view)
 
+    def follow(
+        self,
+        history: History,
+        view: View,
+        *,
+        calibrator: UsageCalibrator,
+        targets: TokenTargets,
+        fresh: Sequence[Ephemeral],
+    ) -> None:
+        """Take in what was appended since the plan was made of an older state. All of it stays whole.
+
+        Args:
+            history: The history now.
+            view: The view now, which the plan replaces.
+            calibrator: What is known of the provider's counts now.
+            targets: The targets of the request.
+            fresh: Ephemeral messages that were not shown yet.
+        """
+        self._view.advance(history, fresh, reuse=view)
+        self.history, self.before, self.fresh = history, view, fresh
+        self._calibrator, self.targets = calibrator, targets
+        self._gone_for, self._gone, self._follows = view, NOTHING, view
+
     @property
     def used(self) -> int:
         """Tokens of the whole request by the upper estimate, as they will count once this plan is recorded."""

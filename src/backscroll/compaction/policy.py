@@ -16,7 +16,6 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.native import LARGEST, with_block
-from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.report import (
@@ -30,15 +29,26 @@ from backscroll.compaction.report import (
 )
 from backscroll.compaction.required import wins_little
 from backscroll.compaction.result import CompactionResult, Trigger
-from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.strategies.preview import AT_ONCE, ArrivalRule, arrival_rule, arrivals, shown_whole
+from backscroll.compaction.strategies.preview import arrivals
 from backscroll.compaction.summarization import Order, Summaries
+from backscroll.compaction.triggers import (
+    WORTH,
+    arrived,
+    batch_due,
+    early,
+    enough,
+    holds_reasoning,
+    is_cold,
+    over_trigger,
+    reckoned,
+    rule_for_arrivals,
+    targets_of,
+)
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden, same_view
-from backscroll.history.ranges import covers
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import RequestMedia, exceeds
@@ -46,14 +56,9 @@ from backscroll.tokens.usage import Estimate
 from backscroll.view.view import View
 
 LOOK_AGAIN = 0.9  # of a batch: after a check that found too little, a tenth more has to come before the next
-WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
 MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budget in the caller's measure
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
-ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
 DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
-SMALL = 2 / 7  # of the room: where a batch is more, compactions come as often, and choose what stays
-NEWEST = 16  # segments of a view among which new results are looked for
-EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 
 
 class Due(NamedTuple):
@@ -67,37 +72,6 @@ class Due(NamedTuple):
     """The work, if there is any. It reads what the view shows and changes nothing, so it may run in any thread while
     the lane is locked. Raises `BudgetError` if required messages do not fit.
     """
-
-
-def reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
-    """Return the targets of a request with this budget, and its present estimate."""
-    assert lane.view is not None
-    total = budget if lane.refused is None else lane.allowed(budget)
-    overhead, used = lane.calibrator.request(lane.view.estimate, total)
-    return _targets(total, overhead, now.options), used
-
-
-def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTargets:
-    """Compute threshold and target as shares of what the overhead leaves, or as the absolute options say."""
-    room = max(0, total - overhead)
-    if options.compact_at is not None:
-        room = min(room, options.room_at(overhead))
-    threshold, target = overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
-    if options.compact_to is not None and overhead < options.compact_to < threshold:
-        target = options.compact_to
-    return TokenTargets(total, overhead, room, threshold, target)
-
-
-def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:
-    """Return the tokens that a request of this budget has left up to its target; negative above it."""
-    targets, used = reckoned(lane, now, budget)
-    return targets.target - used.upper
-
-
-def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
-    """Return whether a request now would start a compaction down to the target."""
-    targets, used = reckoned(lane, now, budget)
-    return _is_due(lane, now, targets, used.upper)
 
 
 def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> Due:
@@ -115,30 +89,26 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = _due_within_limits(lane, now, budget, targets, used)
     elif (lane.stale or lane.unlike_sent) and not force:
         decide = partial(_fit_changed, lane, now, targets, used)
-    elif force or _is_due(lane, now, targets, used):
+    elif force or over_trigger(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and lane.around.media is not None and over_media_limits(lane):
         decide = partial(_fit_media, lane, now, targets, used)
-    if (
-        decide is None
-        and not now.limits.hard
-        and (_arrived(lane, now, targets) or _batch_due(lane, now, targets, used))
-    ):
+    if decide is None and not now.limits.hard and (arrived(lane, now, targets) or batch_due(lane, now, targets, used)):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
 
 
 def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Remove the reasoning that no longer follows what it was made over, and compact if that is due as well."""
-    if _is_due(lane, now, targets, used):
-        builder, _ = _compacted(lane, now, targets)
+    if over_trigger(lane, now, targets, used):
+        builder, _ = compacted(lane, now, targets)
     else:
         builder = _builder(lane, now, targets, regrow=False)
     builder.settle_reasoning()
     after = builder.rebuild_and_count()
     if after > targets.total:
         raise too_large(builder, after, lane.calibrator.overhead(targets.total), lane.refused)
-    return _recorded(lane, now, builder, used, after=after, trigger="prefix_changed")
+    return recorded(lane, now, builder, used, after=after, trigger="prefix_changed")
 
 
 def _due_within_limits(
@@ -146,29 +116,29 @@ def _due_within_limits(
 ) -> Callable[[], Decision] | None:
     """Check a request for which the caller sets more limits than a budget."""
     exact = targets.exactly() if now.limits.hard else targets
-    fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
-    if fits and not lane.outdated and _measured(now, lane.view, budget) <= budget:
+    fits = not over_trigger(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
+    if fits and not lane.outdated and measured_tokens(now, lane.view, budget) <= budget:
         return None
     return partial(_fit_limited, lane, now, budget, exact, used)
 
 
 def _fit(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Decision:
-    builder, previewed = _compacted(lane, now, targets)
-    return _decide(lane, now, builder, used, _trigger(lane, now, targets, used, force), force=force or previewed)
+    builder, previewed = compacted(lane, now, targets)
+    return decide_on(lane, now, builder, used, trigger_of(lane, now, targets, used, force), force=force or previewed)
 
 
 def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> Decision:
     """Compact a request for which the caller sets more limits than a budget."""
     limits = now.limits
-    over = _measured(now, lane.view, budget) > budget
+    over = measured_tokens(now, lane.view, budget) > budget
     back = bool(hidden(lane.plan, limits.retain))
     builder, measured = _compacted_in_both(lane, now, targets, budget, used)
     if limits.hard and measured > budget:
         raise too_large_as_measured(measured, budget)
-    trigger: Trigger = "threshold" if over else _trigger(lane, now, targets, used, force=False)
+    trigger: Trigger = "threshold" if over else trigger_of(lane, now, targets, used, force=False)
     if back and not over and used <= targets.threshold:
         trigger = "retained"
-    return _decide(lane, now, builder, used, trigger, force=True, budget=targets.total)
+    return decide_on(lane, now, builder, used, trigger, force=True, budget=targets.total)
 
 
 def _compacted_in_both(
@@ -179,13 +149,13 @@ def _compacted_in_both(
     A budget in the caller's measure is a smaller one in ours, which is found by trying. Returns the plan, and its
     view's size in the caller's measure.
     """
-    asked, measured = targets, _measured(now, lane.view, budget)
+    asked, measured = targets, measured_tokens(now, lane.view, budget)
     if measured > budget:
         targets = _scaled(lane, now, targets, used / measured)
     best: tuple[PlanBuilder, int] | None = None
     for _ in range(MEASURED_TRIES):
-        builder, _ = _compacted(lane, now, targets)
-        measured = _measured(now, builder.view, budget)
+        builder, _ = compacted(lane, now, targets)
+        measured = measured_tokens(now, builder.view, budget)
         after = builder.rebuild_and_count()
         if after <= asked.total and (best is None or measured < best[1]):
             best = builder, measured
@@ -195,7 +165,7 @@ def _compacted_in_both(
     return best or (builder, measured)
 
 
-def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
+def measured_tokens(now: PolicyInput, view: View | None, budget: int) -> int:
     """Measure a view by the caller's measure; without one, return the budget."""
     assert view is not None
     measure = now.limits.measure
@@ -204,20 +174,20 @@ def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
 
 def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: float) -> TokenTargets:
     total = max(1, int(targets.total * min(1.0, share)))
-    scaled = _targets(total, lane.calibrator.overhead(total), now.options)
+    scaled = targets_of(total, lane.calibrator.overhead(total), now.options)
     return scaled.exactly() if now.limits.hard else scaled
 
 
-def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
+def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
     """Compact a plan to these targets; also return whether it previews new results or clears media."""
-    if _holds_reasoning(lane, now):
+    if holds_reasoning(lane, now):
         targets = targets.deeper(DEEPER)
     builder = with_block(lane, now, partial(_builder, lane, now, targets))
     native = builder is not None
     if builder is None:
         builder = _builder(lane, now, targets)
         builder.remove_reasoning()
-    edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
+    edits = arrivals(builder.window, rule_for_arrivals(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
     if over_media_limits(lane):
         media = _media_edits(builder, lane, now)[0]
@@ -237,10 +207,11 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
     return builder, bool(edits)
 
 
-def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
+def trigger_of(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
+    """Return why a lane is compacted."""
     if force or used > targets.threshold:
         return ("manual" if now.reason is None else "model") if force else "threshold"
-    return "cache_expired" if _is_cold(lane, now) else "messages"
+    return "cache_expired" if is_cold(lane, now) else "messages"
 
 
 def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision] | None, str]:
@@ -258,87 +229,16 @@ def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
     used = estimate.upper
     builder = _builder(lane, now, targets)
     builder.apply(fold(builder.window, wish))
-    return _decide(lane, now, builder, used, "manual", force=True)
+    return decide_on(lane, now, builder, used, "manual", force=True)
 
 
 def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
     """Return the tokens from which a request is compacted, and what that would do now. Changes nothing."""
     targets, estimate = reckoned(lane, now, lane.budget)
     used = estimate.upper
-    builder, _ = _compacted(lane, now, targets)
+    builder, _ = compacted(lane, now, targets)
     builder.settle_reasoning()
     return targets.threshold, result_of(lane.name, builder, used, builder.rebuild_and_count(), "manual")
-
-
-def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
-    """Return whether a request is over the threshold, and over the end of the last compaction by half of what one
-    should free. If that ended high because much is required, the next one waits until it can free something, or the
-    view does not fit.
-
-    With a cold cache the whole request costs the full price anyway, so a compaction that would come soon costs only
-    itself: half of the way to the threshold is enough then.
-    """
-    if used > targets.total:
-        return True
-    if now.asked_native == lane.name:
-        return False  # the block that is being made will free more, and keep the reasoning
-    if _holds_reasoning(lane, now):
-        newest = now.history.newest
-        if newest is not None and newest.open_calls:
-            return False  # an edit now would cost the reasoning of a round that is not finished
-        cold = False
-    else:
-        cold = _is_cold(lane, now)
-    threshold, least = (early(targets), WORTH * targets.room) if cold else (targets.threshold, _enough(targets))
-    if used > threshold and used > lane.settled + least:
-        return True
-    if now.options.max_messages is None:
-        return False
-    assert lane.view is not None
-    return over_message_limit(lane.view, now.options) and len(lane.view.messages) > lane.settled_messages * (1 + WORTH)
-
-
-def _holds_reasoning(lane: LaneState, now: PolicyInput) -> bool:
-    """Return whether an edit of the prefix would cost reasoning."""
-    newest = now.history.last_sealed
-    return lane.around.binds and newest >= 0 and not covers(lane.plan.no_reasoning, newest)
-
-
-def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
-    """Return whether the provider's cache of the newest view has expired. Requests before a restart are unknown."""
-    if now.prices is None or now.seconds is None or lane.asked is None:
-        return False
-    return now.seconds - lane.asked >= now.prices.ttl_seconds
-
-
-def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
-    """Return whether a new result may be too large to be shown whole even once. Nearly no request has one, so that a
-    look at the newest sizes has to do for all others.
-    """
-    assert lane.view is not None
-    given, least = now.options.tool_result_preview, targets.room * AT_ONCE
-    least = least if given is None else min(given.threshold_tokens, least)
-    for segment in lane.view.segments[-NEWEST:]:
-        if segment.estimate.upper > least:
-            rule = _arrival_rule(lane, now, targets)
-            return rule is not None and shown_whole(lane.view, now.history, rule)
-    return False
-
-
-def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
-    binds = lane.around.binds and now.history.last_sealed >= 0
-    shortens = binds or any(isinstance(strategy, ExcerptStrategy) for strategy in now.strategies)
-    if not shortens and now.options.tool_result_preview is None:
-        return None  # the caller chose strategies that shorten nothing
-    return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
-
-
-def _batch_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
-    """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
-    least = now.options.clear_at_least_tokens
-    if now.prices is None or least is None or used - lane.batched < least or least > SMALL * targets.room:
-        return False
-    return not _holds_reasoning(lane, now)  # which costs more than reading old results again
 
 
 def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -352,7 +252,7 @@ def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     builder.apply(edits)
     builder.settle_reasoning()
     after = builder.rebuild_and_count()
-    made = _recorded(lane, now, builder, used, after=after, trigger="media_limit")
+    made = recorded(lane, now, builder, used, after=after, trigger="media_limit")
     return made._replace(reports=made.reports + reports, media_left=stuck)
 
 
@@ -363,8 +263,8 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Preview new results that are too large, else clear old ones that are worth a batch."""
-    found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
-    if found is None and _batch_due(lane, now, targets, used):
+    found = _fit_arrivals(lane, now, targets, used) if arrived(lane, now, targets) else None
+    if found is None and batch_due(lane, now, targets, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
 
@@ -372,29 +272,43 @@ def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
     """Preview results too large to be shown whole even once; None if there are none."""
     builder = _builder(lane, now, targets, regrow=False)
-    edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
+    edits = arrivals(builder.window, rule_for_arrivals(lane, now, targets), now.history.protected | builder.retain)
     if not edits:
         return None
     builder.apply(edits)
     builder.settle_reasoning()
-    return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="large_result")
+    return recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="large_result")
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Clear a batch of old results, if that pays at cache prices or the cache has expired."""
+    builder = with_batch(lane, now, targets)
+    if builder is None:
+        return no_batch(lane, now, used)
+    return recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
+
+
+def with_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> PlanBuilder | None:
+    """Return a plan that clears a batch of old results; None if that does not pay."""
     least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
     current = spare_working_set(builder.window, int(builder.room * now.options.protect.working_set), files=False)
-    edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=_is_cold(lane, now))
+    edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=is_cold(lane, now))
     if not edits:
-        return Decision(
-            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []
-        )
+        return None
     builder.apply([*current, *edits])
     builder.settle_reasoning()
-    return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
+    return builder
+
+
+def no_batch(lane: LaneState, now: PolicyInput, used: int) -> Decision:
+    """Return the decision that no batch pays yet: the next check waits for more."""
+    assert lane.view is not None
+    assert now.options.clear_at_least_tokens is not None
+    look_again = used - int(now.options.clear_at_least_tokens * LOOK_AGAIN)
+    return Decision(CompactionSkipped(lane.name, look_again, len(lane.view.messages), batch=True), [])
 
 
 def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
@@ -445,7 +359,7 @@ def _prose(lane: LaneState) -> DigestLine | None:
     return None if found is None else DigestLine(found.first, found.last, "prose", found.text, found.by)
 
 
-def _decide(
+def decide_on(
     lane: LaneState,
     now: PolicyInput,
     builder: PlanBuilder,
@@ -464,20 +378,21 @@ def _decide(
         raise too_large(builder, after, lane.calibrator.overhead(budget), lane.refused)
     little: bool | None = None
     if trigger == "threshold":
-        little, more = wins_little(lane, builder, used - after, after, _enough(builder.targets))
+        little, more = wins_little(lane, builder, used - after, after, enough(builder.targets))
         reports += more
     unchanged = same_view(builder.view.plan, builder.before.plan)
     poor = used - after < WORTH * room and not over_message_limit(builder.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
         event = None if force else CompactionSkipped(lane.name, used, len(builder.before.messages))
         return Decision(event, reports, little=little)
-    made = _recorded(lane, now, builder, used, after=after, trigger=trigger)
+    made = recorded(lane, now, builder, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
 
 
-def _recorded(
+def recorded(
     lane: LaneState, now: PolicyInput, builder: PlanBuilder, used: int, *, after: int, trigger: Trigger
 ) -> Decision:
+    """Decide to record a finished plan, whose request takes `after` tokens."""
     done = result_of(lane.name, builder, used, after, trigger)
     reports = [*reports_of(done, builder), *rules_left_out(lane.name, builder)]
     reports += attachments_left_out(lane.name, builder)
@@ -486,13 +401,3 @@ def _recorded(
     view = builder.view
     event = PlanRecorded(lane.name, view.plan_with_weights(), builder.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)
-
-
-def _enough(targets: TokenTargets) -> float:
-    """Return what a compaction has to free, so that the next one does not follow soon."""
-    return max(WORTH * targets.room, ENOUGH * (targets.threshold - targets.target))
-
-
-def early(targets: TokenTargets) -> float:
-    """Return the tokens from which a lane nears its next compaction."""
-    return targets.target + (targets.threshold - targets.target) * EARLY

@@ -14,6 +14,7 @@ from backscroll.errors import BackscrollError, ConfigurationError, CorruptionErr
 from backscroll.history.log import (
     Checkpoint,
     CompactionSkipped,
+    Foreseen,
     GroupSnapshot,
     HistorySnapshot,
     IdempotencyKeyUsed,
@@ -49,7 +50,9 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested"))
+_OPTIONAL = frozenset(
+    ("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen")
+)
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
@@ -176,8 +179,6 @@ class Codec:
             PlanAt(each["at"], each["until"]) if "at" in each else self._plans.read(body["name"], each)
             for each in (body["plan"], *body["before"])
         )
-        meter = CalibratorSnapshot(*body["meter"])
-        anchor, earlier = (None if report is None else Report(*report) for report in (meter.anchor, meter.before))
         values = {key: _frozen(value) for key, value in body.items()}
         summary = None if body["summary"] is None else SummaryMade(**body["summary"])
         values["spent"] = SummarizerUsage(*values["spent"])
@@ -185,13 +186,27 @@ class Codec:
             "plan": plan,
             "summary": summary,
             "before": tuple(before),
-            "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
+            "meter": _meter(body["meter"]),
             "counting": _counting(body.get("counting")),
             "tools": _tools(body.get("tools")),
             "stale": tuple(SeqRange(first, last) for first, last in body.get("stale", ())),
             "native": None if body.get("native") is None else _read_native(body["native"]),
+            "foreseen": _foreseen(body.get("foreseen")),
         }
         return LaneSnapshot(**values)
+
+
+def _meter(values: Any) -> CalibratorSnapshot:
+    meter = CalibratorSnapshot(*values)
+    anchor, before = (None if report is None else Report(*report) for report in (meter.anchor, meter.before))
+    return meter._replace(anchor=anchor, before=before, recent=_frozen(meter.recent))
+
+
+def _foreseen(values: Any) -> Foreseen | None:
+    if values is None:
+        return None
+    what, last, budget, meter = values
+    return Foreseen(what, last, budget, _meter(meter))
 
 
 def _check(event: LogEvent, record: Record) -> None:
@@ -267,7 +282,8 @@ def _requested(event: RequestRecorded) -> Body:
     if event.ephemerals:
         body["ephemerals"] = event.ephemerals
     tools = _stored_tools(event.tools)
-    optional = {"total": event.total, "counting": event.counting, "marked": event.marked, "tools": tools}
+    optional: Body = {"total": event.total, "counting": event.counting, "marked": event.marked, "tools": tools}
+    optional |= {"foresees": event.foresees}
     return body | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -278,7 +294,9 @@ def _read_requested(body: Body) -> RequestRecorded:
     place = body["lane"], body["budget"], body["plan"], body["last"]
     counting, marked = _counting(body.get("counting")), _frozen(body.get("marked"))
     tools = _tools(body.get("tools"))
-    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, counting, marked, tools)
+    return RequestRecorded(
+        *place, estimate, body.get("prompt"), ephemerals, total, counting, marked, tools, body.get("foresees")
+    )
 
 
 def _tools(values: Any) -> ToolsOffered | None:

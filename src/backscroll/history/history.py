@@ -238,7 +238,7 @@ class History:
         elif reading.is_system and marks.leading == len(self.branch) - 1:
             marks.leading += 1
         flags = reading.flags
-        if flags.reminder and not reading.calls and not reading.results:
+        if _is_reminder(reading):
             marks.reminder = entry.seq
         if (flags.pinned or flags.critical or self._pins) and self._is_protected(entry):
             marks.protected.add(entry.seq)
@@ -260,6 +260,42 @@ class History:
             entry = self._held[seq]
             past.append(MessageAdded(seq, entry.message, entry.counts), entry.reading)
         return past
+
+    def as_of(self, last: int) -> "History":
+        """Return the history as it was when `last` was the newest message. It shares the entries in memory, and stays
+        as it is while messages are appended here that join none of its groups. What every step asks of a branch must
+        be in memory; nothing may have been pinned since.
+        """
+        past = History()
+        past.branch, past.next_seq, past.epoch = self.branch.until(last), last + 1, self.epoch
+        past.evicted_to, past._held, past._apart = self.evicted_to, self._held, self._apart
+        past._unnoted, past._pins, past.last = self._unnoted, self._pins, self._held[last]
+        marks = past._marks = _Marks(self.leading, self.first_user, self.last_user, self.last_assistant, self.reminder)
+        marks.protected = {seq for seq in self.protected if seq <= last}
+        past.newest, past.last_sealed = self.newest, self.last_sealed
+        if self.branch[-1] != last:
+            past._look_back()
+        return past
+
+    def _look_back(self) -> None:
+        """Correct what the newest messages of a longer branch say."""
+        end, marks = self.branch[-1], self._marks
+        marks.leading = min(marks.leading, len(self.branch))
+        if marks.first_user is not None and marks.first_user.seq > end:
+            marks.first_user = None
+        held = sorted((seq for seq in self._held if seq <= end and seq in self.branch), reverse=True)
+        entries = [self._held[seq] for seq in held]
+        if marks.last_user is not None and marks.last_user.seq > end:
+            marks.last_user = next((each for each in entries if each.reading.is_user_turn), None)
+        if marks.last_assistant > end:
+            marks.last_assistant = next((each.seq for each in entries if each.reading.role == "assistant"), -1)
+        if marks.reminder is not None and marks.reminder > end:
+            marks.reminder = next((each.seq for each in entries if _is_reminder(each.reading)), None)
+        if self.last_sealed > end:
+            self.last_sealed = next((each.seq for each in entries if each.reading.is_sealed), -1)
+        if self.newest is not None and self.newest.first > end:
+            opened = (each for each in entries if each.group.first == each.seq)
+            self.newest = next((each.group for each in opened if each.group.shows(each.seq, each.reading)), None)
 
     def parts(self) -> "_Parts":
         """Return what a rewind to this history takes over."""
@@ -364,6 +400,10 @@ def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
     if len(event.counts) != len(reading.parts):
         parts, counts = len(reading.parts), len(event.counts)
         raise CorruptionError(f"the record of message {event.seq} has {counts} counts for its {parts} parts")
+
+
+def _is_reminder(reading: ParsedMessage) -> bool:
+    return reading.flags.reminder and not reading.calls and not reading.results
 
 
 def _group_mark(group: MessageGroup) -> GroupSnapshot:

@@ -5,7 +5,7 @@ Replaying the same events anywhere gives the same history, and with it the same 
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange
@@ -153,6 +153,22 @@ class ToolsOffered(NamedTuple):
         return self.prompt + sum(tokens for _, tokens in self.tools)
 
 
+Foresight = Literal["compaction", "batch"]
+"""What will soon be due: a compaction, or a check whether a batch of old results is worth clearing."""
+
+
+class Foreseen(NamedTuple):
+    """What will soon be due on a lane. Its plan is made of what the request showed that foresaw it."""
+
+    what: Foresight
+    last: int
+    """The newest message of that request."""
+    budget: int
+    """Its budget."""
+    meter: CalibratorSnapshot
+    """The lane's calibrator at that time."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestRecorded(LaneEvent):
     """A view was sent. Together with the log up to here it can be made again."""
@@ -177,6 +193,8 @@ class RequestRecorded(LaneEvent):
     """Where it bears marks for a prompt cache: tokens that a prefix needs to be cached, and the most marks."""
     tools: ToolsOffered | None = None
     """Its tools. `None`: as recorded before on its lane; without such a record, none."""
+    foresees: Foresight | None = None
+    """What its lane has to prepare from now on. `None`: nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +369,8 @@ class LaneSnapshot:
     """A provider's compaction that no plan has used yet."""
     requested: bool = False
     """True if only the lane that it started from had requests."""
+    foreseen: Foreseen | None = None
+    """What will soon be due."""
 
 
 @dataclass(frozen=True, slots=True)

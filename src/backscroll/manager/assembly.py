@@ -25,6 +25,7 @@ from backscroll.manager.lock import FairLock
 from backscroll.manager.options import ManagerOptions
 from backscroll.manager.regex import LimitedPattern
 from backscroll.manager.telemetry import Telemetry
+from backscroll.manager.threads import beside
 from backscroll.ports import BackgroundTask, EventHandler, Notification, Pattern, Store, Tokenizer
 from backscroll.recall.all_sessions import Found
 from backscroll.session.state import SessionConfig, SessionState, Write
@@ -94,6 +95,7 @@ def open_session(
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
+    session.beside = beside
     session.natives = _natives(options.native, native_background, traced)
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)
@@ -146,6 +148,7 @@ def _compaction(options: ManagerOptions, budget: BudgetOptions) -> CompactionOpt
         tool_result_preview=options.tool_result_preview or mode.tool_result_preview,
         max_messages=options.max_messages,
         clear_at_least_tokens=options.clear_at_least_tokens,
+        plan_ahead=options.plan_ahead,
         digest=mode.digest,
     )
 

@@ -76,6 +76,7 @@ class ManagerBase(ABC):
         tool_result_preview: ToolResultPreview | None = None,
         max_messages: int | None = None,
         clear_at_least_tokens: int | None = 10_000,
+        plan_ahead: bool = True,
         overhead_tokens: int | None = None,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
         model: str | ModelProfile | None = None,
@@ -92,8 +93,8 @@ class ManagerBase(ABC):
         check_names(misplaced, unknown)
         self._options = options = ManagerOptions(
             store, session, lease, budget, mode, compact_threshold, target_usage, compact_at, compact_to, strategies,
-            protect, tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model,
-            cache_marks, cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
+            protect, tool_result_preview, max_messages, clear_at_least_tokens, plan_ahead, overhead_tokens, tokenizer,
+            model, cache_marks, cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
         self._open(options)
 

@@ -9,12 +9,11 @@ import asyncio
 import inspect
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
-from threading import Thread
 from typing import Any, TypeVar
 
 from backscroll import events
 from backscroll.manager.assembly import SessionRuntime
+from backscroll.manager.threads import in_thread
 from backscroll.notices import warn
 from backscroll.ports import AcquireLock, Ask, Notification, Operation
 from backscroll.session.past import newest_request
@@ -185,10 +184,8 @@ def _emit(opened: SessionRuntime, name: str, payload: dict[str, Any]) -> Operati
 
 async def _answer_async(question: Ask) -> Any:
     try:
-        if question.heavy:
-            answer = await _in_thread(question.function, question.arguments)
-        else:
-            answer = question.function(*question.arguments)
+        call = in_thread if question.heavy else _called
+        answer = call(question.function, question.arguments)
         if isinstance(answer, Future):
             return answer.result() if answer.done() else await asyncio.wrap_future(answer)
         return await answer if _is_awaitable(answer) else answer
@@ -196,23 +193,8 @@ async def _answer_async(question: Ask) -> Any:
         return error
 
 
-async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Call a function in a thread of its own, at a cost of about 0.1 ms.
-
-    Not in the event loop's pool: its threads are few, and all may be waiting for the lock that is held here.
-    """
-    done: Future[Any] = Future()
-    context = copy_context()
-
-    def run() -> None:
-        if done.set_running_or_notify_cancel():
-            try:
-                done.set_result(context.run(function, *arguments))
-            except BaseException as error:
-                done.set_exception(error)
-
-    Thread(target=run, name="backscroll work").start()
-    return await asyncio.wrap_future(done)
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)
 
 
 def _is_awaitable(answer: Any) -> bool:

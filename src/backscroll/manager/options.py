@@ -91,6 +91,7 @@ CHECKS: Mapping[str, Option] = {
     ),
     "max_messages": _or_none(_whole, "a whole number of messages"),
     "clear_at_least_tokens": _or_none(*_TOKENS),
+    "plan_ahead": Option(lambda value: type(value) is bool, "True or False"),
     "overhead_tokens": _or_none(*_TOKENS),
     "tokenizer": Option(
         lambda value: _text(value) or callable(value) or inspect.getattr_static(value, "count", None) is not None,
@@ -139,6 +140,7 @@ class ManagerOptions:
     tool_result_preview: ToolResultPreview | None
     max_messages: int | None
     clear_at_least_tokens: int | None
+    plan_ahead: bool
     overhead_tokens: int | None
     tokenizer: str | Callable[[str], int] | Tokenizer
     model: str | ModelProfile | None

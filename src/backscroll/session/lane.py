@@ -6,6 +6,7 @@ from dataclasses import replace
 from backscroll import events
 from backscroll.compaction.decision import Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
+from backscroll.compaction.prepared import foresee
 from backscroll.compaction.reasoning import bound_view, shows_sealed
 from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
 from backscroll.history.plan import Plan
@@ -147,5 +148,5 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
     return RequestRecorded(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting,
         None if marking is None else (marking.minimum, marking.most),
-        None if lane.tools == lane.recorded_tools else lane.tools,
+        None if lane.tools == lane.recorded_tools else lane.tools, foresee(lane, now, budget, used.upper),
     )  # fmt: skip  # one thought

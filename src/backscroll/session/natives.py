@@ -1,7 +1,7 @@
 """Ask providers for their own compactions, in the background."""
 
 from backscroll import events
-from backscroll.compaction import policy
+from backscroll.compaction import triggers
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.native import GAIN, WORTH, next_order, worth_asking
 from backscroll.compaction.native_request import ask
@@ -19,8 +19,8 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
     if natives is None or config.native == "no" or lane.native is not None or natives.background.running:
         return
     now = state.policy_input(prompt)
-    targets, used = policy.reckoned(lane, now, budget)
-    if used.upper < policy.early(targets) or lane.outdated:
+    targets, used = triggers.reckoned(lane, now, budget)
+    if used.upper < triggers.early(targets) or lane.outdated:
         return
     if not may_try(lane.native_tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room):
         return
@@ -56,6 +56,6 @@ def wait_for_native(state: SessionState, lane: LaneState, prompt: str | None, bu
     if natives is None or not natives.option.wait_seconds or state.asked_native != lane.name:
         return
     now = yield from refresh_lane(state, lane, prompt)
-    if policy.is_due(lane, now._replace(asked_native=None), budget):
+    if triggers.is_due(lane, now._replace(asked_native=None), budget):
         yield Ask(natives.background.wait, (natives.option.wait_seconds,))
         take_in_reports(state)

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import Any
 
 from backscroll import events
-from backscroll.compaction import policy
+from backscroll.compaction import policy, triggers
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.prepared import work
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
@@ -19,6 +20,7 @@ from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, hand_out, undo
 from backscroll.session.natives import begin_next_native, wait_for_native
+from backscroll.session.preparing import begin, finish
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -85,13 +87,14 @@ def request(
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
-        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
-        now = state.policy_input(prompt)
+        now = yield from _decide(state, lane, now, budget)
     if due.decide is not None or due.total != budget:
         used = lane.used(budget)
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, budget, used, digest))
     state.asked = lane
+    if lane.foreseen is not None:
+        yield from begin(state, lane, now)
     if state.summaries is not None or state.natives is not None:
         yield from _ask_ahead(state, lane, prompt, budget)
     assert lane.view is not None
@@ -128,7 +131,7 @@ def _budget(state: SessionState, token_budget: int | None, provider: object, lan
 
 def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[PolicyInput]:
     """Bring back what a larger budget has room for."""
-    room = policy.room_to_target(lane, now, budget)
+    room = triggers.room_to_target(lane, now, budget)
     left = room
     hidden = left_out(lane.plan, state.history.branch)
     while left > 0 and (seqs := list(islice(hidden, _AT_ONCE))):
@@ -138,11 +141,23 @@ def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
     return state.policy_input(now.prompt)._replace(limits=now.limits) if changed else now
 
 
+def _decide(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[PolicyInput]:
+    """Decide on what is due, by the plan that was prepared for it if there is one."""
+    if not state.measured:
+        now = yield from _measured(state, lane, now)
+    prepared = yield from finish(lane, now, budget)
+    yield from _fit(state, lane, now, lambda now: work(lane, now, budget, prepared))
+    now = state.policy_input(now.prompt)._replace(limits=now.limits)
+    if prepared is not None and policy.due(lane, now, budget).decide is not None:  # by what was appended since
+        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
+        now = state.policy_input(now.prompt)._replace(limits=now.limits)
+    return now
+
+
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
     """Decide on the lane's next plan, store it and apply it. Returns whether there was one."""
-    if not state.measured:  # deciding counts, and the first count decides how lanes count
-        yield from warm(state)
-        now = yield from refresh_lane(state, lane, now.prompt, now.limits)
+    if not state.measured:
+        now = yield from _measured(state, lane, now)
     with tries(state) as attempts:
         for _ in attempts:
             decide = find(now)
@@ -163,6 +178,12 @@ def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> 
             state.pending_notifications += decision.reports
             return isinstance(event, PlanRecorded)
     raise too_many_conflicts()
+
+
+def _measured(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[PolicyInput]:
+    """Make the first count, which decides how lanes count, before a decision counts."""
+    yield from warm(state)
+    return (yield from refresh_lane(state, lane, now.prompt, now.limits))
 
 
 def _record(state: SessionState, event: PlanRecorded) -> Operation[bool]:
@@ -226,7 +247,7 @@ def is_due(state: SessionState, lane_name: str) -> Operation[bool]:
         state.seconds = yield Ask(state.clock)
     yield from enter(state)
     lane = state.lane(lane_name)
-    return policy.is_due(lane, (yield from refresh_lane(state, lane, prompt)), lane.budget)
+    return triggers.is_due(lane, (yield from refresh_lane(state, lane, prompt)), lane.budget)
 
 
 def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:

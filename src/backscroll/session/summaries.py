@@ -1,7 +1,7 @@
 """Request summaries in the background, and wait for them if the caller wants that."""
 
 from backscroll import events
-from backscroll.compaction import policy
+from backscroll.compaction import policy, triggers
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.summarization import Made, Order, Summaries, ask
 from backscroll.compaction.trim import TrimRequest
@@ -57,7 +57,7 @@ def wait_for_summary(state: SessionState, lane: LaneState, prompt: str | None, b
     if summaries is None or not summaries.summarizer.wait_seconds:
         return
     now = yield from refresh_lane(state, lane, prompt)
-    if not policy.is_due(lane, now, budget):
+    if not triggers.is_due(lane, now, budget):
         return
     yield from begin_next_summary(state, lane, prompt, budget)
     yield Ask(summaries.background.wait, (summaries.summarizer.wait_seconds,))

@@ -130,8 +130,12 @@ class View:
         """Yield the `seq`s appended since the last update."""
         return history.branch.between(self._cursor, len(history.branch))
 
-    def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
-        """Add what was appended since the last update. `epoch` must equal the history's."""
+    def advance(self, history: History, ephemerals: Sequence[Ephemeral] = (), *, reuse: "View | None" = None) -> None:
+        """Add what was appended since the last update. `epoch` must equal the history's. `reuse`: a view that shows it
+        already.
+        """
+        self._history = history
+        old = {} if reuse is None else {segment.key: segment for segment in reuse.segments}
         waiting = deque(found for found in ephemerals if found.number >= self._ephemerals) if ephemerals else deque()
         added = history.since(self._cursor)
         if added:
@@ -139,7 +143,7 @@ class View:
         for entry in added:
             while waiting and waiting[0].after < entry.seq:
                 self._take_ephemeral(waiting.popleft())
-            self._take(history, entry)
+            self._take(history, entry, old)
         self._cursor += len(added)
         while waiting:
             self._take_ephemeral(waiting.popleft())
@@ -221,7 +225,7 @@ class View:
         newest = next(old, None)
         return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
 
-    def _take(self, history: History, entry: Entry) -> None:
+    def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
         group = entry.group
         if self.prompt is not None and replaced_by_prompt(entry):
             self._aside.append(entry.seq)
@@ -232,7 +236,7 @@ class View:
         elif group.first != entry.seq:
             self._aside.append(entry.seq)
         elif group.first == entry.seq:
-            segment = self._segment(history, entry, {})
+            segment = self._segment(history, entry, old)
             if segment.messages:
                 segment.gap, self._gap = self._gap, None
             self._append(segment)

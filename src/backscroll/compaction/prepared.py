@@ -1,0 +1,148 @@
+"""Plans that are prepared before they are needed, so that no request waits for a compaction that could be foreseen.
+
+A request that comes near a trigger foresees it. From then on a plan is prepared beside the caller, over what that
+request showed. The first request at which the trigger is met adopts it, and waits for it if it is not ready: never
+earlier, so that the views do not depend on how fast anything ran. What was appended since stays whole. Anything but an
+append ends the foresight (`LaneState.foreseen`), and the request decides by itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from backscroll.compaction import policy
+from backscroll.compaction.decision import Decision, PolicyInput
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.plan_builder import PlanBuilder
+from backscroll.compaction.triggers import (
+    batch_due,
+    enough,
+    holds_reasoning,
+    over_trigger,
+    reckoned,
+)
+from backscroll.history.log import Foreseen, Foresight
+from backscroll.history.plan import hidden
+from backscroll.tokens.budget import TokenTargets
+from backscroll.view.view import View
+
+LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
+BATCH_LEAD = 0.25  # of a batch: the same for clearing old results
+
+
+class PreparedPlan(NamedTuple):
+    """A plan over what a lane showed when it was foreseen."""
+
+    foreseen: Foreseen
+    builder: PlanBuilder | None
+    """The finished plan. `None`: no batch of old results pays."""
+
+
+def foresee(lane: LaneState, now: PolicyInput, budget: int, used: int) -> Foresight | None:
+    """Return what the next requests will trigger, if that is not foreseen yet. `used`: tokens of this request."""
+    known = None if lane.foreseen is None else lane.foreseen.what
+    if known == "compaction" or not now.options.plan_ahead:
+        return None
+    targets, _ = reckoned(lane, now, budget)
+    found: Foresight | None = None
+    if used > _level(lane, targets) - LEAD * targets.room or _nears_limit(lane, now):
+        found = "compaction"
+    elif known is None and now.options.clear_at_least_tokens is not None:
+        lead = int(now.options.clear_at_least_tokens * BATCH_LEAD)
+        found = "batch" if batch_due(lane, now, targets, used + lead) else None
+    return found if found is not None and _is_steady(lane, now) else None
+
+
+def _level(lane: LaneState, targets: TokenTargets) -> float:
+    """Return the tokens from which a compaction is due."""
+    return max(targets.threshold, lane.settled + enough(targets))
+
+
+def _nears_limit(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether a view nears the largest number of messages."""
+    most = now.options.max_messages
+    assert lane.view is not None
+    return most is not None and len(lane.view.messages) > most * (1 - LEAD)
+
+
+def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether appends alone leave what a plan is made of as it is."""
+    newest = now.history.newest
+    pending = newest is not None and newest.open_calls > 0  # results will join it
+    return not (pending or now.native or now.limits.hard or lane.outdated or holds_reasoning(lane, now))
+
+
+def snapshot(lane: LaneState, now: PolicyInput, foreseen: Foreseen) -> Callable[[], PreparedPlan]:
+    """Return the work to prepare a plan. It may run in any thread, while messages are appended and views requested."""
+    past = lane.as_of(foreseen)
+    then = now._replace(history=now.history.as_of(foreseen.last), ephemerals=(), seconds=None)
+    return partial(_prepare, past, then, foreseen, lane.view)
+
+
+def _prepare(lane: LaneState, now: PolicyInput, foreseen: Foreseen, shown: View | None) -> PreparedPlan:
+    """Prepare a plan. `lane` and `now`: as of the foresight; `shown`: the lane's view, which may have grown since."""
+    lane.view = View.build(now.history, lane.plan, lane.around, prompt=now.prompt, reuse=shown)
+    targets, estimate = reckoned(lane, now, foreseen.budget)
+    if foreseen.what == "batch":
+        builder = policy.with_batch(lane, now, targets)
+    else:
+        more = max(0, int(_level(lane, targets)) - estimate.upper)  # will come until it is adopted, and stays whole
+        now, targets = _deeper(now, targets, more)
+        builder, _ = policy.compacted(lane, now, targets)
+    if builder is not None:
+        builder.rebuild_and_count()
+        builder.view.plan_with_weights()
+        builder.view.aligned_copies()  # later copies repeat what the first one found
+    return PreparedPlan(foreseen, builder)
+
+
+def _deeper(now: PolicyInput, targets: TokenTargets, more: int) -> tuple[PolicyInput, TokenTargets]:
+    """Leave room for messages of `more` tokens, which count among the newest."""
+    protect, share = now.options.protect, more / max(1, targets.room)
+    protect = replace(protect, recent=max(0.0, protect.recent - share))
+    options = replace(now.options, protect=protect)
+    lower = targets._replace(threshold=targets.threshold - more, target=max(0, targets.target - more))
+    return now._replace(options=options), lower
+
+
+def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
+    """Return whether a request meets the trigger that was foreseen."""
+    if lane.foreseen is None or now.limits.hard or hidden(lane.plan, now.limits.retain):
+        return False
+    targets, estimate = reckoned(lane, now, budget)
+    if lane.foreseen.what == "batch":
+        return batch_due(lane, now, targets, estimate.upper) and not over_trigger(lane, now, targets, estimate.upper)
+    over = policy.measured_tokens(now, lane.view, budget) > budget
+    return over or over_trigger(lane, now, targets, estimate.upper)
+
+
+def work(
+    lane: LaneState, now: PolicyInput, budget: int, prepared: PreparedPlan | None
+) -> Callable[[], Decision] | None:
+    """Return the work to decide, as `policy.due` does: adopt what is prepared, where it fits."""
+    decide = policy.due(lane, now, budget).decide
+    if decide is None or prepared is None or prepared.foreseen != lane.foreseen or not serves(lane, now, budget):
+        return decide
+    return partial(_adopted, lane, now, budget, prepared, decide)
+
+
+def _adopted(
+    lane: LaneState, now: PolicyInput, budget: int, prepared: PreparedPlan, otherwise: Callable[[], Decision]
+) -> Decision:
+    """Adopt a plan, or decide otherwise if that is not enough."""
+    assert lane.view is not None
+    targets, estimate = reckoned(lane, now, budget)
+    used, builder = estimate.upper, prepared.builder
+    if builder is None:
+        return policy.no_batch(lane, now, used)
+    fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
+    builder.follow(now.history, lane.view, calibrator=lane.calibrator, targets=targets, fresh=fresh)
+    after = builder.rebuild_and_count()
+    if prepared.foreseen.what == "batch":
+        return policy.recorded(lane, now, builder, used, after=after, trigger="cache_savings")
+    measured = policy.measured_tokens(now, builder.view, budget)
+    if after > targets.threshold or measured > budget or hidden(builder.view.plan, now.limits.retain):
+        return otherwise()
+    trigger = policy.trigger_of(lane, now, targets, used, force=False)
+    return policy.decide_on(lane, now, builder, used, trigger, force=False)

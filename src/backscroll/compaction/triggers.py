@@ -1,0 +1,134 @@
+"""When there is something to decide about a lane: the checks that every request makes. They must stay cheap."""
+
+from backscroll.compaction.decision import PolicyInput
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.options import CompactionOptions
+from backscroll.compaction.pipeline import over_message_limit
+from backscroll.compaction.strategies.excerpt import ExcerptStrategy
+from backscroll.compaction.strategies.preview import AT_ONCE, ArrivalRule, arrival_rule, shown_whole
+from backscroll.history.ranges import covers
+from backscroll.tokens.budget import TokenTargets
+from backscroll.tokens.usage import Estimate
+
+WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
+ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
+SMALL = 2 / 7  # of the room: where a batch is more, compactions come as often, and choose what stays
+NEWEST = 16  # segments of a view among which new results are looked for
+EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
+
+
+def reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
+    """Return the targets of a request with this budget, and its present estimate."""
+    assert lane.view is not None
+    total = budget if lane.refused is None else lane.allowed(budget)
+    overhead, used = lane.calibrator.request(lane.view.estimate, total)
+    return targets_of(total, overhead, now.options), used
+
+
+def targets_of(total: int, overhead: int, options: CompactionOptions) -> TokenTargets:
+    """Compute threshold and target as shares of what the overhead leaves, or as the absolute options say."""
+    room = max(0, total - overhead)
+    if options.compact_at is not None:
+        room = min(room, options.room_at(overhead))
+    threshold, target = overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
+    if options.compact_to is not None and overhead < options.compact_to < threshold:
+        target = options.compact_to
+    return TokenTargets(total, overhead, room, threshold, target)
+
+
+def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:
+    """Return the tokens that a request of this budget has left up to its target; negative above it."""
+    targets, used = reckoned(lane, now, budget)
+    return targets.target - used.upper
+
+
+def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
+    """Return whether a request now would start a compaction down to the target."""
+    targets, used = reckoned(lane, now, budget)
+    return over_trigger(lane, now, targets, used.upper)
+
+
+def over_trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+    """Return whether a request is over the threshold, and over the end of the last compaction by half of what one
+    should free. If that ended high because much is required, the next one waits until it can free something, or the
+    view does not fit.
+
+    With a cold cache the whole request costs the full price anyway, so a compaction that would come soon costs only
+    itself: half of the way to the threshold is enough then.
+    """
+    if used > targets.total:
+        return True
+    if now.asked_native == lane.name:
+        return False  # the block that is being made will free more, and keep the reasoning
+    if holds_reasoning(lane, now):
+        newest = now.history.newest
+        if newest is not None and newest.open_calls:
+            return False  # an edit now would cost the reasoning of a round that is not finished
+        cold = False
+    else:
+        cold = is_cold(lane, now)
+    threshold, least = (early(targets), WORTH * targets.room) if cold else (targets.threshold, enough(targets))
+    if used > threshold and used > lane.settled + least:
+        return True
+    if now.options.max_messages is None:
+        return False
+    assert lane.view is not None
+    return over_message_limit(lane.view, now.options) and len(lane.view.messages) > lane.settled_messages * (1 + WORTH)
+
+
+def holds_reasoning(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether an edit of the prefix would cost reasoning."""
+    newest = now.history.last_sealed
+    return lane.around.binds and newest >= 0 and not covers(lane.plan.no_reasoning, newest)
+
+
+def is_cold(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether the provider's cache of the newest view has expired. Requests before a restart are unknown."""
+    if now.prices is None or now.seconds is None or lane.asked is None:
+        return False
+    return now.seconds - lane.asked >= now.prices.ttl_seconds
+
+
+def arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
+    """Return whether a new result may be too large to be shown whole even once. Nearly no request has one, so that a
+    look at the newest sizes has to do for all others.
+    """
+    assert lane.view is not None
+    given, least = now.options.tool_result_preview, targets.room * AT_ONCE
+    least = least if given is None else min(given.threshold_tokens, least)
+    for segment in lane.view.segments[-NEWEST:]:
+        if segment.estimate.upper > least:
+            rule = rule_for_arrivals(lane, now, targets)
+            return rule is not None and shown_whole(lane.view, now.history, rule)
+    return False
+
+
+def rule_for_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
+    """Return which new results are shortened before they are first shown; None if the caller's strategies shorten
+    nothing.
+    """
+    binds = lane.around.binds and now.history.last_sealed >= 0
+    shortens = binds or any(isinstance(strategy, ExcerptStrategy) for strategy in now.strategies)
+    if not shortens and now.options.tool_result_preview is None:
+        return None
+    return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
+
+
+def batch_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+    """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
+    least = now.options.clear_at_least_tokens
+    if lane.foreseen is not None and lane.foreseen.what == "compaction":
+        return False  # which comes soon and chooses better
+    if now.prices is None or least is None or used - lane.batched < least or least > SMALL * targets.room:
+        return False
+    return not holds_reasoning(lane, now)  # which costs more than reading old results again
+
+
+def enough(targets: TokenTargets) -> float:
+    """Return what a compaction has to free, so that the next one does not follow soon."""
+    return max(WORTH * targets.room, ENOUGH * (targets.threshold - targets.target))
+
+
+def early(targets: TokenTargets) -> float:
+    """Return the tokens from which a lane nears its next compaction."""
+    return targets.target + (targets.threshold - targets.target) * EARLY
