@@ -40,6 +40,7 @@ from backscroll.compaction.triggers import (
     holds_reasoning,
     is_cold,
     over_trigger,
+    plans_ahead,
     reckoned,
     rule_for_arrivals,
     targets_of,
@@ -93,7 +94,11 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and lane.around.media is not None and over_media_limits(lane):
         decide = partial(_fit_media, lane, now, targets, used)
-    if decide is None and not now.limits.hard and (arrived(lane, now, targets) or batch_due(lane, now, targets, used)):
+    if (
+        decide is None
+        and not now.limits.hard
+        and (arrived(lane, now, targets) or _batch_due_now(lane, now, targets, used))
+    ):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
 
@@ -264,9 +269,16 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Preview new results that are too large, else clear old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if arrived(lane, now, targets) else None
-    if found is None and batch_due(lane, now, targets, used):
+    if found is None and _batch_due_now(lane, now, targets, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
+
+
+def _batch_due_now(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+    """Return whether this request looks for a batch. It can wait for the next one, unless the whole prompt has to be
+    written to the cache again.
+    """
+    return batch_due(lane, now, targets, used) and (is_cold(lane, now) or not plans_ahead(now))
 
 
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:

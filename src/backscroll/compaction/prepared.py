@@ -12,14 +12,16 @@ from functools import partial
 from typing import NamedTuple
 
 from backscroll.compaction import policy
-from backscroll.compaction.decision import Decision, PolicyInput
+from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.triggers import (
     batch_due,
     enough,
     holds_reasoning,
+    is_cold,
     over_trigger,
+    plans_ahead,
     reckoned,
 )
 from backscroll.history.log import Foreseen, Foresight
@@ -27,8 +29,7 @@ from backscroll.history.plan import hidden
 from backscroll.tokens.budget import TokenTargets
 from backscroll.view.view import View
 
-LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
-BATCH_LEAD = 0.25  # of a batch: the same for clearing old results
+LEAD = 0.125  # of the room: that much before its trigger a compaction is foreseen. No single result takes more
 
 
 class PreparedPlan(NamedTuple):
@@ -42,15 +43,14 @@ class PreparedPlan(NamedTuple):
 def foresee(lane: LaneState, now: PolicyInput, budget: int, used: int) -> Foresight | None:
     """Return what the next requests will trigger, if that is not foreseen yet. `used`: tokens of this request."""
     known = None if lane.foreseen is None else lane.foreseen.what
-    if known == "compaction" or not now.options.plan_ahead:
+    if known == "compaction" or not plans_ahead(now):
         return None
     targets, _ = reckoned(lane, now, budget)
     found: Foresight | None = None
     if used > _level(lane, targets) - LEAD * targets.room or _nears_limit(lane, now):
         found = "compaction"
-    elif known is None and now.options.clear_at_least_tokens is not None:
-        lead = int(now.options.clear_at_least_tokens * BATCH_LEAD)
-        found = "batch" if batch_due(lane, now, targets, used + lead) else None
+    elif known is None and batch_due(lane, now, targets, used):
+        found = "batch"
     return found if found is not None and _is_steady(lane, now) else None
 
 
@@ -70,7 +70,7 @@ def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
     """Return whether appends alone leave what a plan is made of as it is."""
     newest = now.history.newest
     pending = newest is not None and newest.open_calls > 0  # results will join it
-    return not (pending or now.native or now.limits.hard or lane.outdated or holds_reasoning(lane, now))
+    return not (pending or lane.outdated or holds_reasoning(lane, now))
 
 
 def snapshot(lane: LaneState, now: PolicyInput, foreseen: Foreseen) -> Callable[[], PreparedPlan]:
@@ -107,12 +107,14 @@ def _deeper(now: PolicyInput, targets: TokenTargets, more: int) -> tuple[PolicyI
 
 
 def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
-    """Return whether a request meets the trigger that was foreseen."""
+    """Return whether a request needs the plan that is prepared: the first one that meets the trigger, and for a batch
+    the one after.
+    """
     if lane.foreseen is None or now.limits.hard or hidden(lane.plan, now.limits.retain):
         return False
     targets, estimate = reckoned(lane, now, budget)
     if lane.foreseen.what == "batch":
-        return batch_due(lane, now, targets, estimate.upper) and not over_trigger(lane, now, targets, estimate.upper)
+        return not (over_trigger(lane, now, targets, estimate.upper) or is_cold(lane, now))
     over = policy.measured_tokens(now, lane.view, budget) > budget
     return over or over_trigger(lane, now, targets, estimate.upper)
 
@@ -122,9 +124,9 @@ def work(
 ) -> Callable[[], Decision] | None:
     """Return the work to decide, as `policy.due` does: adopt what is prepared, where it fits."""
     decide = policy.due(lane, now, budget).decide
-    if decide is None or prepared is None or prepared.foreseen != lane.foreseen or not serves(lane, now, budget):
+    if prepared is None or prepared.foreseen != lane.foreseen or not serves(lane, now, budget):
         return decide
-    return partial(_adopted, lane, now, budget, prepared, decide)
+    return partial(_adopted, lane, now, budget, prepared, decide or (lambda: NOTHING_DUE))
 
 
 def _adopted(

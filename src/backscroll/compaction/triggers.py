@@ -114,6 +114,11 @@ def rule_for_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets) 
     return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
+def plans_ahead(now: PolicyInput) -> bool:
+    """Return whether plans are prepared before they are needed."""
+    return now.options.plan_ahead and not (now.native or now.limits.hard)
+
+
 def batch_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
     least = now.options.clear_at_least_tokens

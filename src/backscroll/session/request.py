@@ -9,7 +9,7 @@ from backscroll import events
 from backscroll.compaction import policy, triggers
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.prepared import work
+from backscroll.compaction.prepared import serves, work
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
@@ -86,9 +86,10 @@ def request(
         now = yield from _replan(state, lane, now, budget)
     due = policy.due(lane, now, budget)
     used = due.used
-    if due.decide is not None:
+    decides = due.decide is not None or (lane.foreseen is not None and serves(lane, now, budget))
+    if decides:
         now = yield from _decide(state, lane, now, budget)
-    if due.decide is not None or due.total != budget:
+    if decides or due.total != budget:
         used = lane.used(budget)
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, budget, used, digest))
