@@ -112,8 +112,8 @@ class LaneState:
     """Whether nothing was known of the overhead when the provider rejected a request."""
 
     # State of this process only: a reopened lane starts with these values.
-    preparing: tuple[Foreseen, Callable[[], Any]] | None = None
-    """The plan that is prepared, and the function that waits for it."""
+    preparing: Callable[[], Any] | None = None
+    """Waits for the plan that is prepared. `None`: none is."""
     native_tried: Tried = NOT_TRIED
     """Failed native compactions."""
     view: View | None = None
@@ -184,7 +184,7 @@ class LaneState:
         ):
             self.summary = None
         self.stale = self.unlike_sent = self.passing = ()  # the plan says what it leaves out
-        self.foreseen = None
+        self._end_foresight()
         self.planned_for, self._newly_planned = self.budget, True
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
@@ -192,7 +192,7 @@ class LaneState:
 
     def _settled(self, event: CompactionSkipped) -> None:
         """Note that a compaction would free too little."""
-        self.foreseen = None
+        self._end_foresight()
         if event.batch:
             self.batched = event.tokens
         else:
@@ -206,7 +206,7 @@ class LaneState:
 
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
-        self.foreseen = None
+        self._end_foresight()
         self.refused, self._guessed = event, event.limit is None and not self.calibrator.informed
 
     def rewound(self, to: int) -> None:
@@ -214,7 +214,7 @@ class LaneState:
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
-        self.foreseen = None
+        self._end_foresight()
         self.sent, self.stale, self.unlike_sent = None, up_to(self.stale, to), up_to(self.unlike_sent, to)
         self.passing = tuple([found for found in self.passing if found[0] <= to])
         if self.summary is not None and self.summary.last > to:
@@ -224,7 +224,7 @@ class LaneState:
 
     def _summarised(self, event: SummaryMade) -> None:
         """Keep a summary for the next compaction."""
-        self.foreseen = None
+        self._end_foresight()
         self.summary, self.tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
@@ -235,7 +235,7 @@ class LaneState:
 
     def _compacted_natively(self, event: NativeMade) -> None:
         """Keep a provider's compaction for the next plan."""
-        self.foreseen = None
+        self._end_foresight()
         self.native, self.native_tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
@@ -247,7 +247,7 @@ class LaneState:
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
         if self.foreseen is not None and (event.budget != self.foreseen.budget or event.prompt != self.prompt):
-            self.foreseen = None
+            self._end_foresight()
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         self.requested, self.marked = True, event.marked
         if self._newly_planned or self.planned_for is None or self.has_grown(event.budget):
@@ -259,13 +259,15 @@ class LaneState:
         if event.counting is not None:
             self._count_as(event.counting)
         if event.foresees is not None:
+            self.preparing = None
             self.foreseen = Foreseen(event.foresees, event.last, event.budget, self.calibrator.snapshot())
 
     def offer(self, tools: ToolsOffered) -> None:
         """Note the tools of the request in progress: what was learned of the overhead holds for those before it."""
         if self.tools != tools:
             self.calibrator.tools_changed(tools.tokens, tools.prompt)
-            self.tools, self.foreseen = tools, None
+            self.tools = tools
+            self._end_foresight()
 
     def _count_as(self, counting: Counting) -> None:
         self.counting = counting
@@ -274,7 +276,8 @@ class LaneState:
 
     def count_by(self, family: ModelProfile) -> None:
         """Count by this family from now on."""
-        self.family, self.view, self.foreseen = family, None, None
+        self.family, self.view = family, None
+        self._end_foresight()
         self.own_counting = counting_of(family)
         self.around = replace(self.around, family=family)
 
@@ -331,7 +334,7 @@ class LaneState:
 
     def restore_required(self, history: History) -> list[Notification]:
         """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
-        self.foreseen = None
+        self._end_foresight()
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         required = floor_seqs(history) | history.newest_seqs
         required -= self._represented(history)
@@ -369,13 +372,13 @@ class LaneState:
     def invalidate(self, first: int, last: int) -> None:
         """Note that what comes before entry `first` changed: reasoning from there to `last` no longer follows it."""
         if self.around.binds and first <= last:
-            self.foreseen = None
+            self._end_foresight()
             self.stale = united(self.stale, [SeqRange(first, last)])
 
-    def _end_foresight(self, changed: int) -> None:
-        """Forget what is foreseen, if a message from `changed` on is something that it was made of."""
+    def _end_foresight(self, changed: int = -1) -> None:
+        """Forget what is foreseen, if it was made of a message from `changed` on; by default in any case."""
         if self.foreseen is not None and changed <= self.foreseen.last:
-            self.foreseen = None
+            self.foreseen = self.preparing = None
 
     def _bring_back(self, seqs: Sequence[int], sealed: int) -> list[Notification]:
         if not seqs:

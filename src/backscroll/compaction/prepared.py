@@ -119,12 +119,17 @@ def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     return over or over_trigger(lane, now, targets, estimate.upper)
 
 
+def batch_is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
+    """Return whether a request has to look for a batch of old results, as the one before it foresaw."""
+    return lane.foreseen is not None and lane.foreseen.what == "batch" and serves(lane, now, budget)
+
+
 def work(
     lane: LaneState, now: PolicyInput, budget: int, prepared: PreparedPlan | None
 ) -> Callable[[], Decision] | None:
     """Return the work to decide, as `policy.due` does: adopt what is prepared, where it fits."""
     decide = policy.due(lane, now, budget).decide
-    if prepared is None or prepared.foreseen != lane.foreseen or not serves(lane, now, budget):
+    if prepared is None or prepared.foreseen is not lane.foreseen or not serves(lane, now, budget):
         return decide
     return partial(_adopted, lane, now, budget, prepared, decide or (lambda: NOTHING_DUE))
 

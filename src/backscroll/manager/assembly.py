@@ -25,7 +25,7 @@ from backscroll.manager.lock import FairLock
 from backscroll.manager.options import ManagerOptions
 from backscroll.manager.regex import LimitedPattern
 from backscroll.manager.telemetry import Telemetry
-from backscroll.manager.threads import beside
+from backscroll.manager.threads import beside, pausing
 from backscroll.ports import BackgroundTask, EventHandler, Notification, Pattern, Store, Tokenizer
 from backscroll.recall.all_sessions import Found
 from backscroll.session.state import SessionConfig, SessionState, Write
@@ -120,7 +120,7 @@ def _config(
         overhead_tokens=_checked_overhead(options.overhead_tokens),
         strategies=choose(options.strategies),
         measure=measurer.measure,
-        count=measurer.count,
+        count=pausing(measurer.count),
         counted_by=cache(lambda: counter.name),
         tokenizer=counter,
         family=_families(options.model, not isinstance(options.tokenizer, str), counter),

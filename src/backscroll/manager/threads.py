@@ -3,11 +3,17 @@
 Not in the event loop's pool: its threads are few, and all may be waiting for a lock that the caller holds.
 """
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
-from threading import Thread
+from threading import Thread, local
 from typing import Any
+
+from backscroll.tokens.usage import Count
+
+_SLICE = 0.001  # seconds that work beside the caller keeps the interpreter's lock
+_PAUSE = 0.0001  # seconds that it then leaves to whoever waits for that lock
 
 
 def in_thread(function: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> Future[Any]:
@@ -28,5 +34,36 @@ def in_thread(function: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> 
 
 def beside(work: Callable[[], Any]) -> Callable[[], Future[Any]]:
     """Start work in a thread and return a function that returns its result once it is there."""
-    done = in_thread(work)
+    done = in_thread(_in_slices, (work,))
     return lambda: done
+
+
+class _Slice(local):
+    """How long the work of this thread may go on before it lets others have the interpreter's lock."""
+
+    end: float | None = None
+    """As `time.perf_counter` counts. `None`: this thread does no work beside a caller."""
+
+
+_slice = _Slice()
+
+
+def _in_slices(work: Callable[[], Any]) -> Any:
+    _slice.end = time.perf_counter() + _SLICE
+    return work()
+
+
+def pausing(count: Callable[[str], Count]) -> Callable[[str], Count]:
+    """Return a function that counts, and in a thread that works beside a caller also pauses now and then.
+
+    A thread of Python code keeps the interpreter's lock for 5 ms if another one waits for it, and an event loop waits
+    for it several times in a step. Plans count all the time, so a count is a good moment to hand it over.
+    """
+
+    def counted(text: str) -> Count:
+        if _slice.end is not None and time.perf_counter() > _slice.end:
+            time.sleep(_PAUSE)
+            _slice.end = time.perf_counter() + _SLICE
+        return count(text)
+
+    return counted

@@ -12,11 +12,10 @@ def begin(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[N
     foreseen = lane.foreseen
     if foreseen is None or state.beside is None or not state.measured:  # the first count may load a vocabulary
         return
-    if lane.preparing is None or lane.preparing[0] != foreseen:
-        lane.preparing = None
+    if lane.preparing is None:
         started = yield Ask(state.beside, (snapshot(lane, now, foreseen),), tolerant=True)
         if not isinstance(started, Exception):  # no thread can start: the request that needs the plan prepares it
-            lane.preparing = foreseen, started
+            lane.preparing = started
 
 
 def finish(lane: LaneState, now: PolicyInput, budget: int) -> Operation[PreparedPlan | None]:
@@ -24,9 +23,9 @@ def finish(lane: LaneState, now: PolicyInput, budget: int) -> Operation[Prepared
     foreseen, begun = lane.foreseen, lane.preparing
     if foreseen is None or not serves(lane, now, budget):
         return None
-    if begun is None or begun[0] != foreseen:  # a reopened session goes on as the one before it would have
+    if begun is None:  # a reopened session goes on as the one before it would have
         prepared: PreparedPlan = yield Ask(snapshot(lane, now, foreseen), heavy=True)
     else:
-        prepared = yield Ask(begun[1])
+        prepared = yield Ask(begun)
     lane.preparing = None
     return prepared

@@ -9,7 +9,7 @@ from backscroll import events
 from backscroll.compaction import policy, triggers
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.prepared import serves, work
+from backscroll.compaction.prepared import batch_is_due, work
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
@@ -86,7 +86,7 @@ def request(
         now = yield from _replan(state, lane, now, budget)
     due = policy.due(lane, now, budget)
     used = due.used
-    decides = due.decide is not None or (lane.foreseen is not None and serves(lane, now, budget))
+    decides = due.decide is not None or (lane.foreseen is not None and batch_is_due(lane, now, budget))
     if decides:
         now = yield from _decide(state, lane, now, budget)
     if decides or due.total != budget:

@@ -1,0 +1,290 @@
+"""Plans that are prepared before they are needed: that nobody waits, when they are adopted, and what ends them."""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll import BackscrollWarning, CachePricing, ContextManager, ToolResultPreview
+from backscroll.compaction.strategies import choose
+from backscroll.history.plan import Edit
+from tests.builders import ASK, BUDGETS, MessageFactory, checkpointing, conversations
+from tests.fakes import RecordingSession, count_quarter
+
+Beside = Callable[[Callable[[], Any]], Callable[[], Any]]
+BUDGET = 4_000
+TALK = MessageFactory("openai")
+
+
+def at_once(work: Callable[[], Any]) -> Callable[[], Any]:
+    """A planner that is ready before its caller goes on."""
+    found = work()
+    return lambda: found
+
+
+def at_the_last_moment(work: Callable[[], Any]) -> Callable[[], Any]:
+    """A planner that does all of its work while a request waits for it."""
+    return work
+
+
+def no_thread(work: Callable[[], Any]) -> Callable[[], Any]:
+    raise RuntimeError("can't start new thread")
+
+
+class Watched:
+    """A strategy that notes the threads in which it is asked."""
+
+    name = "watched"
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        (self._inner,) = choose(["clear"])
+
+    def __call__(self, window: Any, tokens: int) -> Sequence[Edit]:
+        self.threads.append(threading.current_thread())
+        return self._inner(window, tokens)
+
+
+def session(beside: Beside | None = None, **options: Any) -> RecordingSession:
+    found = RecordingSession(**{"budget": BUDGET, "clear_at_least_tokens": None, **options})
+    if beside is not None:
+        found.manager._session.beside = beside
+    return found
+
+
+def add_result(watched: RecordingSession, number: int, size: int = 150) -> None:
+    """Append a call with a result of about this many tokens, and nothing else."""
+    watched.manager.append(TALK.call([f"c{number}"], f"{number}", {"path": f"{number}.py"}))
+    watched.manager.append(*TALK.results([(f"c{number}", f"{number} words " * (size // 3))]))
+
+
+def grow(watched: RecordingSession, upto: int = 60, until: Callable[[], bool] = lambda: False) -> int:
+    """Append results and ask for views, until something holds. Returns how many there were."""
+    watched.manager.append(TALK.say("user", "Read the files."))
+    for number in range(upto):
+        add_result(watched, number)
+        watched.view(BUDGET)
+        if until():
+            return number
+    assert upto == 60, "it never came to that"
+    return upto
+
+
+def lane(watched: RecordingSession) -> Any:
+    return watched.manager._session.lanes["main"]
+
+
+def foreseen(watched: RecordingSession) -> bool:
+    return lane(watched).foreseen is not None
+
+
+def compactions(watched: RecordingSession) -> list[dict[str, Any]]:
+    return watched.payloads("context:compaction")
+
+
+# -- nobody waits --
+
+
+def test_a_foreseen_compaction_runs_beside_the_caller():
+    strategy = Watched()
+    watched = session(strategies=[strategy])
+    grow(watched)
+    assert len(compactions(watched)) > 3
+    assert strategy.threads
+    assert threading.current_thread() not in strategy.threads
+
+
+def test_without_plan_ahead_the_request_compacts():
+    strategy = Watched()
+    watched = session(strategies=[strategy], plan_ahead=False)
+    grow(watched)
+    assert set(strategy.threads) == {threading.current_thread()}
+    assert not foreseen(watched)
+
+
+def test_a_jump_past_the_threshold_is_compacted_by_the_request():
+    strategy = Watched()
+    watched = session(strategies=[strategy])
+    watched.manager.append(TALK.say("user", "Read the files."))
+    for number in range(40):
+        add_result(watched, number)  # nobody asks for a view, so nothing could be foreseen
+    watched.view(BUDGET)
+    assert set(strategy.threads) == {threading.current_thread()}
+
+
+def test_a_batch_is_looked_for_beside_and_taken_by_the_next_request():
+    watched = session(clear_at_least_tokens=800, cache_pricing=CachePricing())
+    grow(watched, until=lambda: foreseen(watched) and lane(watched).foreseen.what == "batch")
+    assert not compactions(watched)
+    watched.view(BUDGET)
+    assert not foreseen(watched)
+
+
+# -- when it is ready does not matter --
+
+
+def steps_of(watched: RecordingSession, messages: Sequence[Any], ask: int, budget: int) -> list[Any]:
+    views = []
+    for number, message in enumerate(messages):
+        watched.manager.append(message)
+        if ask >> (number % 25) & 1:
+            views.append(watched.view(budget))
+    return views
+
+
+@settings(deadline=None)
+@given(conversations(most=40), BUDGETS, ASK)
+def test_views_do_not_depend_on_when_a_plan_is_ready(messages, budget, ask):
+    options = {"clear_at_least_tokens": 400, "cache_pricing": CachePricing()}
+    ways = (at_once, at_the_last_moment, no_thread, None)
+    sessions = [session(way, **options) for way in ways]
+    views = [steps_of(watched, messages, ask, budget) for watched in sessions]
+    assert all(each == views[0] for each in views)
+    logs = [watched.manager._session.events for watched in sessions]
+    assert all(log == logs[0] for log in logs)
+
+
+@pytest.mark.parametrize("way", [at_once, at_the_last_moment, no_thread])
+def test_long_sessions_are_the_same_however_it_runs(way):
+    usual, other = session(), session(way)
+    grow(usual)
+    grow(other)
+    assert compactions(other) == compactions(usual)
+    assert other.manager.get_messages_for_request() == usual.manager.get_messages_for_request()
+
+
+@settings(deadline=None, max_examples=20)
+@given(every=st.sampled_from((5, 40, 10_000)), restarts=st.sets(st.integers(0, 40)))
+def test_a_reopened_session_makes_the_same_plan(tmp_path_factory, every, restarts):
+    folder: Path = tmp_path_factory.mktemp("reopened")
+    options: dict[str, Any] = {"budget": BUDGET, "tokenizer": count_quarter, "clear_at_least_tokens": None}
+    usual = ContextManager(**options)
+    stored = {"store": f"sqlite:///{folder}/a.db", "session": "s", **options}
+    reopened = checkpointing(ContextManager(**stored), every)
+    for number in range(40):
+        messages = [
+            TALK.call([f"c{number}"], f"{number}", {}),
+            *TALK.results([(f"c{number}", f"{number} words " * 50)]),
+        ]
+        for manager in (usual, reopened):
+            manager.append(*messages)
+        assert reopened.get_messages_for_request() == usual.get_messages_for_request()
+        if number in restarts:
+            reopened.close()
+            reopened = checkpointing(ContextManager(**stored), every)
+    reopened.close()
+
+
+# -- what is adopted --
+
+
+def test_what_came_since_stays_whole():
+    watched = session()
+    last = grow(watched, until=lambda: foreseen(watched))
+    as_of = lane(watched).foreseen.last
+    while not compactions(watched):
+        last += 1
+        add_result(watched, last)
+        watched.view(BUDGET)
+    plan = lane(watched).plan
+    assert plan.last == as_of < watched.manager._session.history.next_seq - 1
+    view = watched.manager.get_messages_for_request()
+    for message in watched.manager.get_messages()[as_of + 1 :]:
+        assert message in view
+
+
+def test_a_plan_is_adopted_where_it_is_due_and_not_when_it_is_ready():
+    watched = session(at_once)
+    grow(watched, until=lambda: foreseen(watched))
+    before = watched.manager.get_messages_for_request()
+    assert watched.manager.get_messages_for_request() == before
+    assert not compactions(watched)
+
+
+def test_a_plan_that_leaves_too_much_is_not_adopted():
+    watched = session()
+    last = grow(watched, until=lambda: foreseen(watched))
+    as_of = lane(watched).foreseen.last
+    add_result(watched, last + 1, size=3_000)  # more than a quarter of the budget: shortened at once
+    watched.view(BUDGET)
+    assert [each["trigger"] for each in compactions(watched)] == ["threshold"]
+    assert lane(watched).plan.last == as_of + 2
+
+
+@pytest.mark.parametrize("options", [{"max_messages": 12}, {"tool_result_preview": ToolResultPreview(100, 30)}])
+def test_other_triggers_are_foreseen_too(options):
+    strategy = Watched()
+    watched = session(strategies=[strategy], **options)
+    grow(watched)
+    assert compactions(watched)
+    assert threading.current_thread() not in strategy.threads
+
+
+# -- what ends it --
+
+TOOLS = [{"type": "function", "function": {"name": "f"}}]
+ENDS: dict[str, Callable[[ContextManager], Any]] = {
+    "a pin": lambda manager: manager.pin(1),
+    "a rewind": lambda manager: manager.rewind(len(manager.get_messages()) - 3),
+    "a compaction": lambda manager: manager.compact(),
+    "a rejection": lambda manager: (
+        manager.observe_overflow(limit_tokens=3_900),
+        manager.get_messages_for_request(),
+    ),
+    "another budget": lambda manager: manager.get_messages_for_request(token_budget=BUDGET + 50),
+    "another prompt": lambda manager: (
+        manager.set_system_prompt_factory(lambda: "Be brief."),
+        manager.get_messages_for_request(),
+    ),
+    "other tools": lambda manager: manager.get_messages_for_request(
+        tools=[{"type": "function", "function": {"name": "f"}}]
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ENDS)
+def test_anything_but_an_append_ends_it(what):
+    watched = session(at_the_last_moment)
+    last = grow(watched, until=lambda: foreseen(watched))
+    before = lane(watched).foreseen
+    with pytest.warns(BackscrollWarning) if what == "a rejection" else nullcontext():
+        ENDS[what](watched.manager)
+    assert lane(watched).foreseen is not before
+    for number in range(last + 1, last + 30):
+        add_result(watched, number)
+        watched.view(BUDGET)  # checks the view, whose plan knows of the change
+    assert compactions(watched)
+
+
+def test_a_late_result_ends_it():
+    watched = session()
+    watched.manager.append(TALK.say("user", "Read."), TALK.call(["slow"], "slow", {}), TALK.say("user", "Go on."))
+    grow(watched, until=lambda: foreseen(watched))
+    watched.manager.append(*TALK.results([("slow", "Here it is.")]))
+    assert not foreseen(watched)
+
+
+def test_nothing_is_foreseen_while_a_call_is_open():
+    watched = session()
+    grow(watched, until=lambda: foreseen(watched))
+    watched.manager.pin(1)  # ends it
+    watched.manager.append(TALK.call(["open"], "open", {}))
+    watched.view(BUDGET)
+    assert not foreseen(watched)
+
+
+def test_a_failing_strategy_reaches_the_request():
+    class Failing:
+        name = "failing"
+
+        def __call__(self, window: Any, tokens: int) -> Sequence[Edit]:
+            raise ZeroDivisionError("of the caller's own")
+
+    watched = session(strategies=[Failing()])
+    with pytest.raises(ZeroDivisionError, match="of the caller's own"):
+        grow(watched)
