@@ -353,6 +353,7 @@ def build_window(
     *,
     digests: DigestOptions,
     retain: frozenset[int] = frozenset(),
+    ahead: bool = False,
 ) -> Window:
     """Build the window over the segments of a view.
 
@@ -363,9 +364,11 @@ def build_window(
         around: The lane's surroundings.
         digests: How much room the digest gets, and how it grows.
         retain: Entries that are required in addition.
+        ahead: The model will have answered the newest messages.
     """
-    floor, kept = floor_seqs(history) | history.newest_seqs | retain, kept_ends(history, around.kept)
-    seen = history.last_assistant
+    floor, kept = floor_seqs(history) | retain, kept_ends(history, around.kept)
+    floor |= frozenset() if ahead else history.newest_seqs
+    seen = history.next_seq if ahead else history.last_assistant
     units = [
         CandidateGroup(
             segment.entries,
@@ -381,7 +384,7 @@ def build_window(
         for segment in view.segments
         if segment.group is not None and segment.messages  # an orphan result takes no room
     ]
-    if units:
+    if units and not ahead:
         units[-1].floor = True
     return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens, digests)
 

@@ -61,6 +61,7 @@ class PlanBuilder:
         retain: frozenset[int] = frozenset(),
         reason: str | None = None,
         stale: Sequence[SeqRange] = (),
+        ahead: bool = False,
     ) -> None:
         self.history = history
         self.fresh = fresh
@@ -74,7 +75,7 @@ class PlanBuilder:
         self.around = around
         self.retain = retain
         """Entries that the view shows word for word."""
-        self._reason = reason
+        self._reason, self._ahead = reason, ahead
         self._gone_for, self._gone, self._follows = view, NOTHING, view
         self._regrow = regrow
         self._removed_before = united(view.plan.no_reasoning, stale)
@@ -92,7 +93,13 @@ class PlanBuilder:
     def _window(self, prose: DigestLine | None) -> Window:
         """Build the window from the view. `prose`: a model's summary that is ready for use."""
         window = build_window(
-            self.history, self._view, self.room, self.around, digests=self._digests, retain=self.retain
+            self.history,
+            self._view,
+            self.room,
+            self.around,
+            digests=self._digests,
+            retain=self.retain,
+            ahead=self._ahead,
         )
         window.prose = prose
         return window

@@ -329,7 +329,7 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     builder = PlanBuilder(
         now.history, lane.view, lane.calibrator, targets, lane.around,
         digests=now.options.digest, fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
-        stale=lane.outdated, reason=now.reason,
+        stale=lane.outdated, reason=now.reason, ahead=now.ahead,
     )  # fmt: skip  # one thought
     if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:
         builder.drop_native()

@@ -29,7 +29,8 @@ from backscroll.history.plan import hidden
 from backscroll.tokens.budget import TokenTargets
 from backscroll.view.view import View
 
-LEAD = 0.125  # of the room: that much before its trigger a compaction is foreseen. No single result takes more
+LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
+MORE = 0.05  # of the room: what the last message before a trigger is taken to go beyond it
 
 
 class PreparedPlan(NamedTuple):
@@ -76,7 +77,7 @@ def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
 def snapshot(lane: LaneState, now: PolicyInput, foreseen: Foreseen) -> Callable[[], PreparedPlan]:
     """Return the work to prepare a plan. It may run in any thread, while messages are appended and views requested."""
     past = lane.as_of(foreseen)
-    then = now._replace(history=now.history.as_of(foreseen.last), ephemerals=(), seconds=None)
+    then = now._replace(history=now.history.as_of(foreseen.last), ephemerals=(), seconds=None, ahead=True)
     return partial(_prepare, past, then, foreseen, lane.view)
 
 
@@ -87,7 +88,8 @@ def _prepare(lane: LaneState, now: PolicyInput, foreseen: Foreseen, shown: View 
     if foreseen.what == "batch":
         builder = policy.with_batch(lane, now, targets)
     else:
-        more = max(0, int(_level(lane, targets)) - estimate.upper)  # will come until it is adopted, and stays whole
+        level = int(_level(lane, targets) + MORE * targets.room)
+        more = max(0, level - estimate.upper)  # will come until it is adopted, and stays whole
         now, targets = _deeper(now, targets, more)
         builder, _ = policy.compacted(lane, now, targets)
     if builder is not None:
@@ -112,6 +114,8 @@ def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     """
     if lane.foreseen is None or now.limits.hard or hidden(lane.plan, now.limits.retain):
         return False
+    if now.history.newest is None or min(now.history.newest.first, now.history.last_assistant) <= lane.foreseen.last:
+        return False  # nothing was answered since
     targets, estimate = reckoned(lane, now, budget)
     if lane.foreseen.what == "batch":
         return not (over_trigger(lane, now, targets, estimate.upper) or is_cold(lane, now))
