@@ -33,6 +33,8 @@ class PolicyInput(NamedTuple):
     """Why the model asks for a compaction. `None`: it does not."""
     native: bool = False
     """Whether a provider's own compaction may be used."""
+    shortens: bool = False
+    """Whether the strategies shorten results."""
     ahead: bool = False
     """Whether the plan will be used behind newer messages: what is newest now was answered then."""
     asked_native: str | None = None

@@ -15,9 +15,9 @@ from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.stale_excerpts import without_stale_lines
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
+from backscroll.compaction.triggers import over_message_limit
 from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.plan import GAPS, Digest, Edit
-from backscroll.view.view import View
 
 LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
@@ -72,11 +72,6 @@ def _cut_what_must_stay(builder: PlanBuilder) -> None:
         _drop_oldest(builder, [unit for unit in builder.window.units if unit.kept and not unit.floor])
     if builder.rebuild_and_count() > budget:
         builder.shrink_digest(rules_too=True)
-
-
-def over_message_limit(view: View, options: CompactionOptions) -> bool:
-    """Return whether a view has too many messages."""
-    return options.max_messages is not None and len(view.messages) > options.max_messages
 
 
 def _enforce_message_limit(builder: PlanBuilder, most: int, target: float) -> None:

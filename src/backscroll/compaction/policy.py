@@ -7,7 +7,6 @@ whether there is anything to decide and must stay cheap. The work itself may run
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
@@ -16,7 +15,7 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.native import LARGEST, with_block
-from backscroll.compaction.pipeline import compact, over_message_limit
+from backscroll.compaction.pipeline import compact
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.report import (
     attachments_left_out,
@@ -34,27 +33,28 @@ from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.triggers import (
     WORTH,
     arrived,
-    batch_due,
+    batch_due_now,
+    check,
     early,
     enough,
     holds_reasoning,
     is_cold,
+    measured_tokens,
+    over_message_limit,
     over_trigger,
-    plans_ahead,
     reckoned,
     rule_for_arrivals,
     targets_of,
+    trigger_of,
 )
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden, same_view
-from backscroll.tokens.budget import NO_LIMITS, TokenTargets
+from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import RequestMedia, exceeds
-from backscroll.tokens.usage import Estimate
-from backscroll.view.view import View
 
 LOOK_AGAIN = 0.9  # of a batch: after a check that found too little, a tenth more has to come before the next
 MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budget in the caller's measure
@@ -62,21 +62,11 @@ MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further
 DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
 
 
-class Due(NamedTuple):
-    """The size of a lane's request, and what has to be decided before it is sent."""
+def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> Callable[[], Decision] | None:
+    """Return the work to compact a lane, or to shorten a part of it, before its view is sent; None if nothing is due.
 
-    total: int
-    """Tokens that the request may take."""
-    used: Estimate
-    """Tokens of the whole request under the present view."""
-    decide: Callable[[], Decision] | None
-    """The work, if there is any. It reads what the view shows and changes nothing, so it may run in any thread while
-    the lane is locked. Raises `BudgetError` if required messages do not fit.
-    """
-
-
-def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> Due:
-    """Check whether a lane has to be compacted, or a part of it shortened, before its view is sent.
+    It reads what the view shows and changes nothing, so it may run in any thread while the lane is locked. It raises
+    `BudgetError` if required messages do not fit.
 
     Args:
         lane: The lane's state.
@@ -84,23 +74,20 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         budget: Input tokens of the request.
         force: Compact to the target even without a trigger.
     """
-    targets, estimate = reckoned(lane, now, budget)
-    used, decide = estimate.upper, None
-    if now.limits is not NO_LIMITS:
-        decide = _due_within_limits(lane, now, budget, targets, used)
-    elif (lane.stale or lane.unlike_sent) and not force:
-        decide = partial(_fit_changed, lane, now, targets, used)
-    elif force or over_trigger(lane, now, targets, used):
-        decide = partial(_fit, lane, now, targets, used, force)
-    if decide is None and lane.around.media is not None and over_media_limits(lane):
-        decide = partial(_fit_media, lane, now, targets, used)
-    if (
-        decide is None
-        and not now.limits.hard
-        and (arrived(lane, now, targets) or _batch_due_now(lane, now, targets, used))
-    ):
-        decide = partial(_fit_results, lane, now, targets, used)
-    return Due(targets.total, estimate, decide)
+    found = check(lane, now, budget, force)
+    used, targets = found.used.upper, found.targets
+    match found.why:
+        case "limits":
+            return partial(_fit_limited, lane, now, budget, targets, used)
+        case "reasoning":
+            return partial(_fit_changed, lane, now, targets, used)
+        case "size":
+            return partial(_fit, lane, now, targets, used, force)
+        case "media":
+            return partial(_fit_media, lane, now, targets, used)
+        case "results":
+            return partial(_fit_results, lane, now, targets, used)
+    return None
 
 
 def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -114,17 +101,6 @@ def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
     if after > targets.total:
         raise too_large(builder, after, lane.calibrator.overhead(targets.total), lane.refused)
     return recorded(lane, now, builder, used, after=after, trigger="prefix_changed")
-
-
-def _due_within_limits(
-    lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int
-) -> Callable[[], Decision] | None:
-    """Check a request for which the caller sets more limits than a budget."""
-    exact = targets.exactly() if now.limits.hard else targets
-    fits = not over_trigger(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
-    if fits and not lane.outdated and measured_tokens(now, lane.view, budget) <= budget:
-        return None
-    return partial(_fit_limited, lane, now, budget, exact, used)
 
 
 def _fit(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Decision:
@@ -170,13 +146,6 @@ def _compacted_in_both(
     return best or (builder, measured)
 
 
-def measured_tokens(now: PolicyInput, view: View | None, budget: int) -> int:
-    """Measure a view by the caller's measure; without one, return the budget."""
-    assert view is not None
-    measure = now.limits.measure
-    return budget if measure is None else measure(view.written())
-
-
 def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: float) -> TokenTargets:
     total = max(1, int(targets.total * min(1.0, share)))
     scaled = targets_of(total, lane.calibrator.overhead(total), now.options)
@@ -210,13 +179,6 @@ def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple
             builder.remove_reasoning()
             compact(builder, now.strategies, now.options)
     return builder, bool(edits)
-
-
-def trigger_of(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
-    """Return why a lane is compacted."""
-    if force or used > targets.threshold:
-        return ("manual" if now.reason is None else "model") if force else "threshold"
-    return "cache_expired" if is_cold(lane, now) else "messages"
 
 
 def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision] | None, str]:
@@ -269,16 +231,9 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Preview new results that are too large, else clear old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if arrived(lane, now, targets) else None
-    if found is None and _batch_due_now(lane, now, targets, used):
+    if found is None and batch_due_now(lane, now, targets, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
-
-
-def _batch_due_now(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
-    """Return whether this request looks for a batch. It can wait for the next one, unless the whole prompt has to be
-    written to the cache again.
-    """
-    return batch_due(lane, now, targets, used) and (is_cold(lane, now) or not plans_ahead(now))
 
 
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:

@@ -16,20 +16,18 @@ from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.triggers import (
-    batch_due,
-    enough,
-    holds_reasoning,
     is_cold,
+    level_of,
+    measured_tokens,
     over_trigger,
-    plans_ahead,
     reckoned,
+    trigger_of,
 )
-from backscroll.history.log import Foreseen, Foresight
+from backscroll.history.log import Foreseen
 from backscroll.history.plan import hidden
 from backscroll.tokens.budget import TokenTargets
 from backscroll.view.view import View
 
-LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
 MORE = 0.05  # of the room: what the last message before a trigger is taken to go beyond it
 
 
@@ -39,39 +37,6 @@ class PreparedPlan(NamedTuple):
     foreseen: Foreseen
     builder: PlanBuilder | None
     """The finished plan. `None`: no batch of old results pays."""
-
-
-def foresee(lane: LaneState, now: PolicyInput, budget: int, used: int) -> Foresight | None:
-    """Return what the next requests will trigger, if that is not foreseen yet. `used`: tokens of this request."""
-    known = None if lane.foreseen is None else lane.foreseen.what
-    if known == "compaction" or not plans_ahead(now):
-        return None
-    targets, _ = reckoned(lane, now, budget)
-    found: Foresight | None = None
-    if used > _level(lane, targets) - LEAD * targets.room or _nears_limit(lane, now):
-        found = "compaction"
-    elif known is None and batch_due(lane, now, targets, used):
-        found = "batch"
-    return found if found is not None and _is_steady(lane, now) else None
-
-
-def _level(lane: LaneState, targets: TokenTargets) -> float:
-    """Return the tokens from which a compaction is due."""
-    return max(targets.threshold, lane.settled + enough(targets))
-
-
-def _nears_limit(lane: LaneState, now: PolicyInput) -> bool:
-    """Return whether a view nears the largest number of messages."""
-    most = now.options.max_messages
-    assert lane.view is not None
-    return most is not None and len(lane.view.messages) > most * (1 - LEAD)
-
-
-def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
-    """Return whether appends alone leave what a plan is made of as it is."""
-    newest = now.history.newest
-    pending = newest is not None and newest.open_calls > 0  # results will join it
-    return not (pending or lane.outdated or holds_reasoning(lane, now))
 
 
 def snapshot(lane: LaneState, now: PolicyInput, foreseen: Foreseen) -> Callable[[], PreparedPlan]:
@@ -88,7 +53,7 @@ def _prepare(lane: LaneState, now: PolicyInput, foreseen: Foreseen, shown: View 
     if foreseen.what == "batch":
         builder = policy.with_batch(lane, now, targets)
     else:
-        level = int(_level(lane, targets) + MORE * targets.room)
+        level = int(level_of(lane, targets) + MORE * targets.room)
         more = max(0, level - estimate.upper)  # will come until it is adopted, and stays whole
         now, targets = _deeper(now, targets, more)
         builder, _ = policy.compacted(lane, now, targets)
@@ -119,7 +84,7 @@ def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     targets, estimate = reckoned(lane, now, budget)
     if lane.foreseen.what == "batch":
         return not (over_trigger(lane, now, targets, estimate.upper) or is_cold(lane, now))
-    over = policy.measured_tokens(now, lane.view, budget) > budget
+    over = measured_tokens(now, lane.view, budget) > budget
     return over or over_trigger(lane, now, targets, estimate.upper)
 
 
@@ -132,7 +97,7 @@ def work(
     lane: LaneState, now: PolicyInput, budget: int, prepared: PreparedPlan | None
 ) -> Callable[[], Decision] | None:
     """Return the work to decide, as `policy.due` does: adopt what is prepared, where it fits."""
-    decide = policy.due(lane, now, budget).decide
+    decide = policy.due(lane, now, budget)
     if prepared is None or prepared.foreseen is not lane.foreseen or not serves(lane, now, budget):
         return decide
     return partial(_adopted, lane, now, budget, prepared, decide or (lambda: NOTHING_DUE))
@@ -152,8 +117,8 @@ def _adopted(
     after = builder.rebuild_and_count()
     if prepared.foreseen.what == "batch":
         return policy.recorded(lane, now, builder, used, after=after, trigger="cache_savings")
-    measured = policy.measured_tokens(now, builder.view, budget)
+    measured = measured_tokens(now, builder.view, budget)
     if after > targets.threshold or measured > budget or hidden(builder.view.plan, now.limits.retain):
         return otherwise()
-    trigger = policy.trigger_of(lane, now, targets, used, force=False)
+    trigger = trigger_of(lane, now, targets, used, force=False)
     return policy.decide_on(lane, now, builder, used, trigger, force=False)

@@ -1,20 +1,75 @@
 """When there is something to decide about a lane: the checks that every request makes. They must stay cheap."""
 
+from typing import Literal, NamedTuple
+
+from backscroll.compaction.arrival_rule import AT_ONCE, ArrivalRule, arrival_rule, shown_whole
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.media_limits import over_media_limits
 from backscroll.compaction.options import CompactionOptions
-from backscroll.compaction.pipeline import over_message_limit
-from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.strategies.preview import AT_ONCE, ArrivalRule, arrival_rule, shown_whole
+from backscroll.compaction.result import Trigger
+from backscroll.history.log import Foresight
+from backscroll.history.plan import hidden
 from backscroll.history.ranges import covers
-from backscroll.tokens.budget import TokenTargets
+from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.usage import Estimate
+from backscroll.view.view import View
 
+Why = Literal["limits", "reasoning", "size", "media", "results"]
+"""What is due: limits of the request are exceeded; reasoning is outdated; the view is too large, has too many messages,
+or the caller compacts; it holds too much media; or a new result is too large, or old ones are worth a batch.
+"""
+LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
 WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
 SMALL = 2 / 7  # of the room: where a batch is more, compactions come as often, and choose what stays
 NEWEST = 16  # segments of a view among which new results are looked for
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
+
+
+class Due(NamedTuple):
+    """The size of a lane's request, and whether something has to be decided before it is sent."""
+
+    targets: TokenTargets
+    used: Estimate
+    """Tokens of the whole request under the present view."""
+    why: Why | None
+    """`None`: nothing is due."""
+    foresees: Foresight | None
+    """What the next requests will trigger, if that is not foreseen yet and nothing is due."""
+
+
+def check(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> Due:
+    """Check whether a lane has to be compacted, or a part of it shortened, before its view is sent.
+
+    Args:
+        lane: The lane's state.
+        now: What else the decision depends on.
+        budget: Input tokens of the request.
+        force: Compact to the target even without a trigger.
+    """
+    targets, estimate = reckoned(lane, now, budget)
+    used = estimate.upper
+    why: Why | None = None
+    if now.limits is not NO_LIMITS:
+        targets = targets.exactly() if now.limits.hard else targets
+        why = "limits" if _over_limits(lane, now, budget, targets, used) else None
+    elif (lane.stale or lane.unlike_sent) and not force:
+        why = "reasoning"
+    elif force or over_trigger(lane, now, targets, used):
+        why = "size"
+    if why is None and lane.around.media is not None and over_media_limits(lane):
+        why = "media"
+    if why is None and not now.limits.hard:
+        new = arrived(lane, now, targets) or batch_due_now(lane, now, targets, used)
+        why = "results" if new else None
+    return Due(targets, estimate, why, foresee(lane, now, targets, used) if why is None else None)
+
+
+def _over_limits(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> bool:
+    """Check a request for which the caller sets more limits than a budget."""
+    fits = not over_trigger(lane, now, targets, used) and not hidden(lane.plan, now.limits.retain)
+    return not fits or bool(lane.outdated) or measured_tokens(now, lane.view, budget) > budget
 
 
 def reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
@@ -108,7 +163,7 @@ def rule_for_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets) 
     nothing.
     """
     binds = lane.around.binds and now.history.last_sealed >= 0
-    shortens = binds or any(isinstance(strategy, ExcerptStrategy) for strategy in now.strategies)
+    shortens = binds or now.shortens
     if not shortens and now.options.tool_result_preview is None:
         return None
     return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
@@ -137,3 +192,61 @@ def enough(targets: TokenTargets) -> float:
 def early(targets: TokenTargets) -> float:
     """Return the tokens from which a lane nears its next compaction."""
     return targets.target + (targets.threshold - targets.target) * EARLY
+
+
+def measured_tokens(now: PolicyInput, view: View | None, budget: int) -> int:
+    """Measure a view by the caller's measure; without one, return the budget."""
+    assert view is not None
+    measure = now.limits.measure
+    return budget if measure is None else measure(view.written())
+
+
+def trigger_of(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
+    """Return why a lane is compacted."""
+    if force or used > targets.threshold:
+        return ("manual" if now.reason is None else "model") if force else "threshold"
+    return "cache_expired" if is_cold(lane, now) else "messages"
+
+
+def batch_due_now(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+    """Return whether this request looks for a batch. It can wait for the next one, unless the whole prompt has to be
+    written to the cache again.
+    """
+    return batch_due(lane, now, targets, used) and (is_cold(lane, now) or not plans_ahead(now))
+
+
+def over_message_limit(view: View, options: CompactionOptions) -> bool:
+    """Return whether a view has too many messages."""
+    return options.max_messages is not None and len(view.messages) > options.max_messages
+
+
+def foresee(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Foresight | None:
+    """Return what the next requests will trigger, if that is not foreseen yet. `used`: tokens of this request."""
+    known = None if lane.foreseen is None else lane.foreseen.what
+    if known == "compaction" or not plans_ahead(now):
+        return None
+    found: Foresight | None = None
+    if used > level_of(lane, targets) - LEAD * targets.room or _nears_limit(lane, now):
+        found = "compaction"
+    elif known is None and batch_due(lane, now, targets, used):
+        found = "batch"
+    return found if found is not None and _is_steady(lane, now) else None
+
+
+def level_of(lane: LaneState, targets: TokenTargets) -> float:
+    """Return the tokens from which a compaction is due."""
+    return max(targets.threshold, lane.settled + enough(targets))
+
+
+def _nears_limit(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether a view nears the largest number of messages."""
+    most = now.options.max_messages
+    assert lane.view is not None
+    return most is not None and len(lane.view.messages) > most * (1 - LEAD)
+
+
+def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether appends alone leave what a plan is made of as it is."""
+    newest = now.history.newest
+    pending = newest is not None and newest.open_calls > 0  # results will join it
+    return not (pending or lane.outdated or holds_reasoning(lane, now))

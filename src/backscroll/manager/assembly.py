@@ -17,6 +17,7 @@ from backscroll.compaction.modes import mode_named
 from backscroll.compaction.native_request import NativeCompaction, Natives, reads_block
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches, uses_native
+from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError
 from backscroll.history.journal import Journal
@@ -112,13 +113,15 @@ def _config(
     def model_of(lane: str) -> str:
         return lane if find_model(lane) else named or ""
 
+    strategies = choose(options.strategies)
     return SessionConfig(
         budget=budget,
         windows=LaneWindows(named, budget.windows),
         media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=_compaction(options, budget),
         overhead_tokens=_checked_overhead(options.overhead_tokens),
-        strategies=choose(options.strategies),
+        strategies=strategies,
+        shortens=any(isinstance(strategy, ExcerptStrategy) for strategy in strategies),
         measure=measurer.measure,
         count=pausing(measurer.count),
         counted_by=cache(lambda: counter.name),

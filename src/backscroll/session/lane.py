@@ -6,13 +6,12 @@ from dataclasses import replace
 from backscroll import events
 from backscroll.compaction.decision import Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
-from backscroll.compaction.prepared import foresee
 from backscroll.compaction.reasoning import bound_view, shows_sealed
+from backscroll.compaction.triggers import Due
 from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange, united
 from backscroll.ports import Notification
-from backscroll.tokens.usage import Estimate
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.view import View
 
@@ -119,17 +118,17 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     return PlanRecorded(lane.name, view.plan_with_weights(), removed, after, len(view.messages), undone=True)
 
 
-def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:
+def hand_out(lane: LaneState, now: PolicyInput, due: Due, budget: int, prompt: str | None) -> RequestRecorded:
     """Return the event that a view is handed out.
 
     Args:
         lane: The lane, whose view is up to date.
         now: The input of the decision.
-        budget: Input tokens of the request.
-        used: Tokens of the whole request.
+        due: The size of the whole request, and what it foresees.
+        budget: Its input tokens.
         prompt: The digest of its system prompt.
     """
-    view, ephemerals, last = lane.view, now.ephemerals, now.history.last
+    view, used, ephemerals, last = lane.view, due.used, now.ephemerals, now.history.last
     assert view is not None
     passing: tuple[tuple[int, str, str], ...] = ()
     if ephemerals:
@@ -148,5 +147,5 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
     return RequestRecorded(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting,
         None if marking is None else (marking.minimum, marking.most),
-        None if lane.tools == lane.recorded_tools else lane.tools, foresee(lane, now, budget, used.upper),
+        None if lane.tools == lane.recorded_tools else lane.tools, due.foresees,
     )  # fmt: skip  # one thought

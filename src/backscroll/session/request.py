@@ -9,7 +9,7 @@ from backscroll import events
 from backscroll.compaction import policy, triggers
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.prepared import batch_is_due, work
+from backscroll.compaction.prepared import PreparedPlan, batch_is_due, serves, snapshot, work
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
@@ -20,7 +20,6 @@ from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, hand_out, undo
 from backscroll.session.natives import begin_next_native, wait_for_native
-from backscroll.session.preparing import begin, finish
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -84,18 +83,17 @@ def request(
     now = yield from refresh_lane(state, lane, prompt, limits)
     if lane.plan.edits and lane.planned_for is not None and budget > lane.planned_for and lane.has_grown(budget):
         now = yield from _replan(state, lane, now, budget)
-    due = policy.due(lane, now, budget)
-    used = due.used
-    decides = due.decide is not None or (lane.foreseen is not None and batch_is_due(lane, now, budget))
-    if decides:
+    due = triggers.check(lane, now, budget)
+    if due.why is not None or (lane.foreseen is not None and batch_is_due(lane, now, budget)):
         now = yield from _decide(state, lane, now, budget)
-    if decides or due.total != budget:
-        used = lane.used(budget)
+        due = triggers.check(lane, now, budget)
+    if due.targets.total != budget:
+        due = due._replace(used=lane.used(budget))
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
-    state.apply_deferred(hand_out(lane, now, budget, used, digest))
+    state.apply_deferred(hand_out(lane, now, due, budget, digest))
     state.asked = lane
     if lane.foreseen is not None:
-        yield from begin(state, lane, now)
+        yield from _begin(state, lane, now)
     if state.summaries is not None or state.natives is not None:
         yield from _ask_ahead(state, lane, prompt, budget)
     assert lane.view is not None
@@ -146,13 +144,37 @@ def _decide(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
     """Decide on what is due, by the plan that was prepared for it if there is one."""
     if not state.measured:
         now = yield from _measured(state, lane, now)
-    prepared = yield from finish(lane, now, budget)
+    prepared = yield from _finish(lane, now, budget)
     yield from _fit(state, lane, now, lambda now: work(lane, now, budget, prepared))
     now = state.policy_input(now.prompt)._replace(limits=now.limits)
-    if prepared is not None and policy.due(lane, now, budget).decide is not None:  # by what was appended since
-        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
+    if prepared is not None and policy.due(lane, now, budget) is not None:  # by what was appended since
+        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget))
         now = state.policy_input(now.prompt)._replace(limits=now.limits)
     return now
+
+
+def _begin(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[None]:
+    """Begin to prepare what is foreseen, unless that was begun."""
+    foreseen = lane.foreseen
+    if foreseen is None or state.beside is None or not state.measured:  # the first count may load a vocabulary
+        return
+    if lane.preparing is None:
+        started = yield Ask(state.beside, (snapshot(lane, now, foreseen),), tolerant=True)
+        if not isinstance(started, Exception):  # no thread can start: the request that needs the plan prepares it
+            lane.preparing = started
+
+
+def _finish(lane: LaneState, now: PolicyInput, budget: int) -> Operation[PreparedPlan | None]:
+    """Return the plan that a request needs, once it is prepared; None if nothing was foreseen that serves it."""
+    foreseen, begun = lane.foreseen, lane.preparing
+    if foreseen is None or not serves(lane, now, budget):
+        return None
+    if begun is None:  # a reopened session goes on as the one before it would have
+        prepared: PreparedPlan = yield Ask(snapshot(lane, now, foreseen), heavy=True)
+    else:
+        prepared = yield Ask(begun)
+    lane.preparing = None
+    return prepared
 
 
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
@@ -211,7 +233,7 @@ def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult |
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
     budget = lane.budget
-    changed = yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget, force=True).decide)
+    changed = yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget, force=True))
     return lane.last_compaction if changed else None
 
 

@@ -62,6 +62,8 @@ class SessionConfig:
     budget: BudgetOptions
     compaction: CompactionOptions
     strategies: tuple[Strategy, ...]
+    shortens: bool
+    """Whether they shorten results."""
     measure: Measure
     count: Callable[[str], Count]
     counted_by: Callable[[], str]
@@ -335,7 +337,7 @@ class SessionState:
         config = self.config
         return PolicyInput(
             self.history, config.compaction, config.strategies, self.ephemerals, prompt, config.prices, self.seconds,
-            native=config.native != "no", asked_native=self.asked_native,
+            native=config.native != "no", shortens=config.shortens, asked_native=self.asked_native,
         )  # fmt: skip  # one thought
 
     # -- checks --
