@@ -206,7 +206,7 @@ def test_batch_waits_until_requests_pay_for_the_new_cache():
     assert first(CachePricing(), "go on") < first(CachePricing(), paste)
     assert first(CachePricing(read=0.5), paste) < first(CachePricing(), paste)
     assert first(CachePricing(write=1.0), paste) < first(CachePricing(), paste)
-    assert first(CachePricing(read=1.0, write=1.0), paste) == 2 + SPARED + 1
+    assert first(CachePricing(read=1.0, write=1.0), paste) == 2 + SPARED + 2
 
 
 def test_undone_batch_is_not_cleared_again_at_once():

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from backscroll import BackscrollWarning, CachePricing, ContextManager, ToolResultPreview
 from backscroll.compaction.strategies import choose
-from backscroll.history.plan import Edit
+from backscroll.history.plan import Digest, Edit
 from tests.builders import ASK, BUDGETS, MessageFactory, checkpointing, conversations
 from tests.fakes import RecordingSession, count_quarter
 
-Beside = Callable[[Callable[[], Any]], Callable[[], Any]]
+Start = Callable[[Callable[[], Any]], Callable[[], Any]]
 BUDGET = 4_000
 TALK = MessageFactory("openai")
 
@@ -50,10 +50,10 @@ class Watched:
         return self._inner(window, tokens)
 
 
-def session(beside: Beside | None = None, **options: Any) -> RecordingSession:
+def session(start: Start | None = None, **options: Any) -> RecordingSession:
     found = RecordingSession(**{"budget": BUDGET, "clear_at_least_tokens": None, **options})
-    if beside is not None:
-        found.manager._session.beside = beside
+    if start is not None:
+        found.manager._session.start = start
     return found
 
 
@@ -90,11 +90,11 @@ def compactions(watched: RecordingSession) -> list[dict[str, Any]]:
 # -- nobody waits --
 
 
-def test_a_foreseen_compaction_runs_beside_the_caller():
+def test_a_foreseen_compaction_runs_in_a_thread():
     strategy = Watched()
     watched = session(strategies=[strategy])
     grow(watched)
-    assert len(compactions(watched)) > 3
+    assert len(compactions(watched)) >= 3
     assert strategy.threads
     assert threading.current_thread() not in strategy.threads
 
@@ -117,12 +117,16 @@ def test_a_jump_past_the_threshold_is_compacted_by_the_request():
     assert set(strategy.threads) == {threading.current_thread()}
 
 
-def test_a_batch_is_looked_for_beside_and_taken_by_the_next_request():
+def test_the_next_request_adopts_a_batch():
     watched = session(clear_at_least_tokens=800, cache_pricing=CachePricing())
-    grow(watched, until=lambda: foreseen(watched) and lane(watched).foreseen.what == "batch")
+    last = grow(watched, until=lambda: foreseen(watched) and lane(watched).foreseen.what == "batch")
+    first = lane(watched).foreseen
     assert not compactions(watched)
     watched.view(BUDGET)
-    assert not foreseen(watched)
+    assert lane(watched).foreseen is first  # nothing was answered since
+    add_result(watched, last + 1)
+    watched.view(BUDGET)
+    assert lane(watched).foreseen is not first
 
 
 # -- when it is ready does not matter --
@@ -192,13 +196,13 @@ def test_what_came_since_stays_whole():
         add_result(watched, last)
         watched.view(BUDGET)
     plan = lane(watched).plan
-    assert plan.last == as_of < watched.manager._session.history.next_seq - 1
+    assert all(edit.last <= as_of for edit in plan.edits if isinstance(edit, Digest))
     view = watched.manager.get_messages_for_request()
     for message in watched.manager.get_messages()[as_of + 1 :]:
         assert message in view
 
 
-def test_a_plan_is_adopted_where_it_is_due_and_not_when_it_is_ready():
+def test_a_plan_that_is_ready_waits_until_it_is_due():
     watched = session(at_once)
     grow(watched, until=lambda: foreseen(watched))
     before = watched.manager.get_messages_for_request()

@@ -99,7 +99,7 @@ def test_a_message_may_say_that_it_is_to_stay_whole():
 def test_batch_of_old_results_is_cleared_also_with_previews():
     """A batch costs the cache of all that follows, and a preview frees too little for that."""
     context = manager(clear_at_least_tokens=4_000, cache_pricing=CachePricing(read=1.0, write=1.0))
-    for number in range(7):
+    for number in range(10):
         read(context, number)
         view = context.get_messages_for_request()
     cleared = [n for n, message in enumerate(view) if "tool result of" in str(message["content"])]

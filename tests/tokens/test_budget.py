@@ -246,6 +246,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
         (CompactionOptions, "tool_result_preview"),
         (CompactionOptions, "protect"),
         (CompactionOptions, "digest"),
+        (CompactionOptions, "plan_ahead"),
         (BudgetOptions, "windows"),
     }
     assert (compaction.compact_at, compaction.compact_to) == (None, None)

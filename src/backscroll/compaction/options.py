@@ -15,6 +15,9 @@ RECALLS = ("recall",)
 """Tools whose results are always shown whole once, because they recall what was left out."""
 
 
+LEAST_MESSAGES = 8  # of a view: a smaller limit leaves too little to choose from
+
+
 @dataclass(frozen=True, slots=True)
 class Protection:
     """What compaction spares.
@@ -171,7 +174,7 @@ class CompactionOptions:
     compact_to: int | None = None
     """Tokens of a request that a compaction aims at; at least 1, below `compact_at`. `None`: by `target_usage`."""
     plan_ahead: bool = True
-    """Prepare a compaction that will soon be due beside the caller."""
+    """Prepare a compaction that will soon be due in the background."""
     digest: DigestOptions = field(default_factory=DigestOptions)
     """The digest, as the mode of the manager says."""
 
@@ -190,7 +193,7 @@ class CompactionOptions:
                 f"`tool_result_preview` must be a ToolResultPreview, not {self.tool_result_preview!r:.80}"
             )
         if self.max_messages is not None:
-            check_whole("max_messages", self.max_messages, 8, "messages")
+            check_whole("max_messages", self.max_messages, LEAST_MESSAGES, "messages")
         if self.clear_at_least_tokens is not None:
             check_whole("clear_at_least_tokens", self.clear_at_least_tokens, 1)
         check_share("compact_threshold", self.compact_threshold, above=0.0)

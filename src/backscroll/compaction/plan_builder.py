@@ -135,7 +135,7 @@ class PlanBuilder:
         targets: TokenTargets,
         fresh: Sequence[Ephemeral],
     ) -> None:
-        """Take in what was appended since the plan was made of an older state. All of it stays whole.
+        """Add what was appended since the state that the plan was made of. All of it stays whole.
 
         Args:
             history: The history now.
@@ -145,6 +145,7 @@ class PlanBuilder:
             fresh: Ephemeral messages that were not shown yet.
         """
         self._view.advance(history, fresh, reuse=view)
+        self._view.plan = replace(self._view.plan, last=newest_seq(history))  # the model answered the view before
         self.history, self.before, self.fresh = history, view, fresh
         self._calibrator, self.targets = calibrator, targets
         self._gone_for, self._gone, self._follows = view, NOTHING, view

@@ -1,6 +1,6 @@
 """Plans that are prepared before they are needed, so that no request waits for a compaction that could be foreseen.
 
-A request that comes near a trigger foresees it. From then on a plan is prepared beside the caller, over what that
+A request that comes near a trigger foresees it. From then on a plan is prepared in the background, over what that
 request showed. The first request at which the trigger is met adopts it, and waits for it if it is not ready: never
 earlier, so that the views do not depend on how fast anything ran. What was appended since stays whole. Anything but an
 append ends the foresight (`LaneState.foreseen`), and the request decides by itself.
@@ -14,8 +14,10 @@ from typing import NamedTuple
 from backscroll.compaction import policy
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.options import LEAST_MESSAGES
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.triggers import (
+    LEAD,
     is_cold,
     level_of,
     measured_tokens,
@@ -68,7 +70,9 @@ def _deeper(now: PolicyInput, targets: TokenTargets, more: int) -> tuple[PolicyI
     """Leave room for messages of `more` tokens, which count among the newest."""
     protect, share = now.options.protect, more / max(1, targets.room)
     protect = replace(protect, recent=max(0.0, protect.recent - share))
-    options = replace(now.options, protect=protect)
+    most = now.options.max_messages
+    most = None if most is None else max(LEAST_MESSAGES, int(most * (1 - LEAD)))
+    options = replace(now.options, protect=protect, max_messages=most)
     lower = targets._replace(threshold=targets.threshold - more, target=max(0, targets.target - more))
     return now._replace(options=options), lower
 

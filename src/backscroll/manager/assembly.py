@@ -26,7 +26,7 @@ from backscroll.manager.lock import FairLock
 from backscroll.manager.options import ManagerOptions
 from backscroll.manager.regex import LimitedPattern
 from backscroll.manager.telemetry import Telemetry
-from backscroll.manager.threads import beside, pausing
+from backscroll.manager.threads import pausing, start
 from backscroll.ports import BackgroundTask, EventHandler, Notification, Pattern, Store, Tokenizer
 from backscroll.recall.all_sessions import Found
 from backscroll.session.state import SessionConfig, SessionState, Write
@@ -96,7 +96,7 @@ def open_session(
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
-    session.beside = beside
+    session.start = start
     session.natives = _natives(options.native, native_background, traced)
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)

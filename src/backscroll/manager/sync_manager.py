@@ -61,6 +61,8 @@ class ContextManager(ManagerBase):
         max_messages: Maximum messages per view, at least 8; older ones are summarized. `None`: no limit.
         clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never
             clear early.
+        plan_ahead: Prepare a compaction that will soon be due in a thread, so that no request waits for it. It uses
+            the tokenizer and the strategies while other calls may use them, too.
         overhead_tokens: Tokens of a request outside the messages, such as tool definitions. `None`: learned from
             `observe_response` and `observe_usage`.
         tokenizer: `"auto"` (exact o200k, offline), the name of another tokenizer, or a function that returns the number

@@ -12,8 +12,8 @@ from typing import Any
 
 from backscroll.tokens.usage import Count
 
-_SLICE = 0.001  # seconds that work beside the caller keeps the interpreter's lock
-_PAUSE = 0.0001  # seconds that it then leaves to whoever waits for that lock
+_SLICE = 0.001  # seconds that work in the background keeps the interpreter's lock
+_PAUSE = 0.0001  # seconds that it then leaves to threads that wait for the lock
 
 
 def in_thread(function: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> Future[Any]:
@@ -32,7 +32,7 @@ def in_thread(function: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> 
     return done
 
 
-def beside(work: Callable[[], Any]) -> Callable[[], Future[Any]]:
+def start(work: Callable[[], Any]) -> Callable[[], Future[Any]]:
     """Start work in a thread and return a function that returns its result once it is there."""
     done = in_thread(_in_slices, (work,))
     return lambda: done
@@ -42,7 +42,7 @@ class _Slice(local):
     """How long the work of this thread may go on before it lets others have the interpreter's lock."""
 
     end: float | None = None
-    """As `time.perf_counter` counts. `None`: this thread does no work beside a caller."""
+    """As `time.perf_counter` counts. `None`: this thread works for a caller that waits."""
 
 
 _slice = _Slice()
@@ -54,7 +54,7 @@ def _in_slices(work: Callable[[], Any]) -> Any:
 
 
 def pausing(count: Callable[[str], Count]) -> Callable[[str], Count]:
-    """Return a function that counts, and in a thread that works beside a caller also pauses now and then.
+    """Return a function that counts, and in a background thread pauses now and then.
 
     A thread of Python code keeps the interpreter's lock for 5 ms if another one waits for it, and an event loop waits
     for it several times in a step. Plans count all the time, so a count is a good moment to hand it over.

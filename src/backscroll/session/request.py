@@ -92,10 +92,8 @@ def request(
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, due, budget, digest))
     state.asked = lane
-    if lane.foreseen is not None:
-        yield from _begin(state, lane, now)
-    if state.summaries is not None or state.natives is not None:
-        yield from _ask_ahead(state, lane, prompt, budget)
+    if lane.foreseen is not None or state.summaries is not None or state.natives is not None:
+        yield from _ask_ahead(state, lane, now, budget)
     assert lane.view is not None
     return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
 
@@ -106,10 +104,11 @@ def _wait(state: SessionState, lane: LaneState, prompt: str | None, budget: int)
     yield from wait_for_native(state, lane, prompt, budget)
 
 
-def _ask_ahead(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
-    """Ask for what the next compaction may use, in the background."""
-    yield from begin_next_summary(state, lane, prompt, budget)
-    yield from begin_next_native(state, lane, prompt, budget)
+def _ask_ahead(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[None]:
+    """Ask for the next compaction, and for what it may use, in the background."""
+    yield from _begin(state, lane, now)
+    yield from begin_next_summary(state, lane, now.prompt, budget)
+    yield from begin_next_native(state, lane, now.prompt, budget)
 
 
 def _budget(state: SessionState, token_budget: int | None, provider: object, lane: str) -> Operation[int]:
@@ -156,10 +155,10 @@ def _decide(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
 def _begin(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[None]:
     """Begin to prepare what is foreseen, unless that was begun."""
     foreseen = lane.foreseen
-    if foreseen is None or state.beside is None or not state.measured:  # the first count may load a vocabulary
+    if foreseen is None or state.start is None or not state.measured:  # the first count may load a vocabulary
         return
     if lane.preparing is None:
-        started = yield Ask(state.beside, (snapshot(lane, now, foreseen),), tolerant=True)
+        started = yield Ask(state.start, (snapshot(lane, now, foreseen),), tolerant=True)
         if not isinstance(started, Exception):  # no thread can start: the request that needs the plan prepares it
             lane.preparing = started
 

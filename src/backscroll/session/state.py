@@ -112,8 +112,8 @@ class Position(NamedTuple):
 class SessionState:
     """History, lanes and the log that both follow from."""
 
-    beside: Callable[[Callable[[], Any]], Callable[[], Any]] | None = None
-    """Starts work beside the caller and returns a function that waits for its result. `None`: nothing runs beside."""
+    start: Callable[[Callable[[], Any]], Callable[[], Any]] | None = None
+    """Starts work in the background and returns a function that waits for its result. `None`: nothing can."""
     natives: Natives | None = None
     """How providers are asked for their own compactions. `None`: they are not."""
     asked_native: str | None = None

@@ -1,6 +1,7 @@
 """Every option of a configuration: what it does to a mounted context."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from tests.integrations.amplifier.provider import Message
 from tests.integrations.amplifier.scenarios import words
 
 FILE = "\n".join(f"{number}: {words(1)}" for number in range(120))
+BEHIND = [say("assistant", "I see."), say("user", "Go on.")]
 READING = [say("system", "Be brief."), say("user", "Read all files."), *rounds(range(16), FILE)]
 """About 16,000 tokens."""
 
@@ -30,12 +32,15 @@ async def viewed(config: dict[str, Any], budget: int = 20_000, **more: Any) -> l
 
 
 async def compacted(
-    config: dict[str, Any], budget: int = 20_000, messages: list[Message] = READING
+    config: dict[str, Any], budget: int = 20_000, messages: list[Message] = READING, behind: Sequence[Message] = ()
 ) -> tuple[list[Message], dict[str, Any]]:
     """The view of the reading, and what the compaction told of itself; nothing where there was none."""
     async with mounted({**config, "max_tokens": config.get("max_tokens") or budget}) as ours:
         await ours.add(*messages)
         view = await ours.view()
+        if behind:  # the request that adopts what the one before it prepared
+            await ours.add(*behind)
+            view = await ours.view()
         return view, next(iter(ours.payloads(COMPACTION)), {})
 
 
@@ -277,18 +282,19 @@ async def test_setting_that_cannot_be_disabled_warns(name, reason):
 
 @awaited
 async def test_clear_at_least_tokens():
-    assert await viewed({"clear_at_least_tokens": 0}, 200_000) == READING
-    assert await viewed({"clear_at_least_tokens": 50_000}, 200_000) == READING
-    _, told = await compacted({"clear_at_least_tokens": 5_000}, 200_000)
+    assert await viewed({"clear_at_least_tokens": 0}, 200_000, behind=BEHIND) == [*READING, *BEHIND]
+    assert await viewed({"clear_at_least_tokens": 50_000}, 200_000, behind=BEHIND) == [*READING, *BEHIND]
+    _, told = await compacted({"clear_at_least_tokens": 5_000}, 200_000, behind=BEHIND)
     assert set(told["strategies"]) == {"cache savings"}
 
 
 @awaited
 async def test_cache_pricing():
     config = {"clear_at_least_tokens": 5_000}
-    _, told = await compacted({**config, "cache_pricing": {"read": 0.1, "write": 1.25}}, 200_000)
+    _, told = await compacted({**config, "cache_pricing": {"read": 0.1, "write": 1.25}}, 200_000, behind=BEHIND)
     assert told["strategies"]
-    assert await viewed({**config, "cache_pricing": {"read": 0.001, "write": 2.0}}, 200_000) == READING
+    dear = {**config, "cache_pricing": {"read": 0.001, "write": 2.0}}
+    assert await viewed(dear, 200_000, behind=BEHIND) == [*READING, *BEHIND]
 
 
 # How much is counted

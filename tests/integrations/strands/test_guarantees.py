@@ -181,7 +181,7 @@ def test_after_a_restore_nothing_comes_back_and_pins_hold(tmp_path):
     assert first.summaries
     asked = [text_of(request["messages"]) for request in second.summaries]
     assert not any("(none yet)" in text or "fact 0: " in text for text in asked), "it goes on from the summary there is"
-    assert len(second.requests[0]["messages"]) < 20
+    assert len(second.requests[0]["messages"]) <= len(first.requests[-1]["messages"]) + 2
 
 
 def test_one_manager_in_two_agents_keeps_them_apart():

@@ -87,7 +87,7 @@ async def surfaced(kind: str, folder: Path) -> dict[str, Any]:
     """A hook that sets the whole history right before a request: first with an image in the newest message, then with a
     message in front of all others. So a terminal does that has its own surface.
     """
-    plays = {"Go.": long("part", 18, 90), "Look.": [say("Seen.")], "And now?": [say("Done.")]}
+    plays = {"Go.": long("part", 17, 90), "Look.": [say("Seen.")], "And now?": [say("Done.")]}
     stage = Stage(plays, keeps=kind != "memory")
     session = await opened(stage, **keeping(kind, folder))
     context = session.coordinator.get("context")
