@@ -7,6 +7,10 @@ A step appends a message and makes the view for the next request. The floor coun
 copies the same view, and with SQLite makes one bare commit of the message's bytes. It copies as a caller would write
 it: a function that goes through dicts and lists. The strict floor has the fastest copy that we know.
 
+Between two steps a model would answer. Plans that are prepared in a thread are then ready, so the next step begins when
+these threads have ended. Their CPU time is part of the mean. The longest step is given twice: the CPU time of the
+calling thread, and the time that the caller waits.
+
 Ours and the floor run in processes of their own, which take turns, so that neither finds in a cache what the other
 counted. Each round of the conversation has texts of its own. A ratio is that of two processes of the same turn.
 
@@ -24,6 +28,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -97,17 +102,21 @@ def record(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def ours(asked: dict[str, Any]) -> dict[str, Any]:
-    """Make the steps; CPU seconds of the whole process, and the longest time that a caller waits."""
+    """Make the steps; CPU seconds of the whole process, of the calling thread, and the time that the caller waits."""
     store = None if asked["store"] == "memory" else f"sqlite:///{asked['folder']}/agent.db"
-    cpu, wall = list[float](), list[float]()
+    cpu, own, wall = list[float](), list[float](), list[float]()
     with ContextManager(session="bench", store=store) as manager:
         for step in _filled(asked, manager):
-            begun, clock = time.process_time(), time.perf_counter()
+            begun, mine, clock = time.process_time(), time.thread_time(), time.perf_counter()
             manager.append(*step)
             manager.get_messages_for_request(token_budget=asked["budget"])
-            cpu.append(time.process_time() - begun)
             wall.append(time.perf_counter() - clock)
-    return {"median": statistics.median(cpu), "mean": statistics.mean(cpu), "longest": max(wall)}
+            own.append(time.thread_time() - mine)
+            for thread in [each for each in threading.enumerate() if each.name == "backscroll work"]:
+                thread.join()
+            cpu.append(time.process_time() - begun)
+    found = {"median": statistics.median(cpu), "mean": statistics.mean(cpu)}
+    return found | {"own": max(own), "waited": max(wall)}
 
 
 def floor(asked: dict[str, Any]) -> dict[str, Any]:
@@ -189,11 +198,22 @@ def row(case: Case, turns: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> s
     cells += [spread([mine["median"] / least["median"] for mine, least in turns])]
     cells += [spread([mine["median"] / least["strict"] for mine, least in turns])]
     cells += [spread([mine["mean"] / least["mean"] for mine, least in turns])]
-    cells += [f"{statistics.median(turn[0]['longest'] for turn in turns) * 1e3:.1f} ms"]
+    longest = [statistics.median(turn[0][name] for turn in turns) for name in ("own", "waited")]
+    cells += [f"{seconds * 1e3:.1f} ms" for seconds in longest]
     return f"| {' | '.join(cells)} |"
 
 
-COLUMNS = ("session", "budget", "store", "floor", "median / floor", "median / strict", "mean / floor", "longest")
+COLUMNS = (
+    "session",
+    "budget",
+    "store",
+    "floor",
+    "median / floor",
+    "median / strict",
+    "mean / floor",
+    "longest (CPU)",
+    "longest",
+)
 HEAD = f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}"
 
 
