@@ -117,6 +117,22 @@ def test_a_jump_past_the_threshold_is_compacted_by_the_request():
     assert set(strategy.threads) == {threading.current_thread()}
 
 
+def test_a_small_jump_past_the_threshold_waits_one_request():
+    strategy = Watched()
+    watched = session(strategies=[strategy])
+    last = grow(watched, until=lambda: watched.manager.usage().used_upper_bound > 0.75 * BUDGET)
+    assert not foreseen(watched)
+    add_result(watched, last + 1, size=900)
+    watched.view(BUDGET)
+    assert 0.92 * BUDGET < watched.manager.usage().used_upper_bound <= BUDGET
+    assert foreseen(watched)
+    assert not compactions(watched)
+    add_result(watched, last + 2)
+    watched.view(BUDGET)
+    assert len(compactions(watched)) == 1
+    assert threading.current_thread() not in strategy.threads
+
+
 def test_the_next_request_adopts_a_batch():
     watched = session(clear_at_least_tokens=800, cache_pricing=CachePricing())
     last = grow(watched, until=lambda: foreseen(watched) and lane(watched).foreseen.what == "batch")
@@ -280,6 +296,27 @@ def test_nothing_is_foreseen_while_a_call_is_open():
     watched.manager.append(TALK.call(["open"], "open", {}))
     watched.view(BUDGET)
     assert not foreseen(watched)
+
+
+def test_reasoning_made_since_is_never_shown_behind_a_changed_prefix():
+    """The provider binds it to the view that it was made over, so the request decides by itself."""
+    talk = MessageFactory("anthropic")
+    watched = session()  # an unknown model is taken to bind its reasoning
+    watched.manager.append(talk.say("user", "Read the files."))
+    for number in range(60):
+        watched.manager.append(
+            talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", f"{number} words " * 60)])
+        )
+        watched.view(BUDGET)
+        if foreseen(watched):
+            break
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+    watched.manager.append(talk.say("assistant", "I see."), talk.say("user", "Go on."))
+    watched.manager.append({"role": "assistant", "content": [thought, {"type": "text", "text": "Well."}]})
+    while not compactions(watched):
+        watched.manager.append(talk.say("user", "more words " * 60), talk.say("assistant", "I see."))
+        watched.view(BUDGET)
+    assert "signature" not in str(watched.view(BUDGET))
 
 
 def test_a_failing_strategy_reaches_the_request():

@@ -18,6 +18,7 @@ from backscroll.compaction.options import LEAST_MESSAGES
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.triggers import (
     LEAD,
+    holds_reasoning,
     is_cold,
     level_of,
     measured_tokens,
@@ -85,6 +86,8 @@ def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
         return False
     if now.history.newest is None or min(now.history.newest.first, now.history.last_assistant) <= lane.foreseen.last:
         return False  # nothing was answered since
+    if holds_reasoning(lane, now):
+        return False  # what was answered since has some, which the plan does not know
     targets, estimate = reckoned(lane, now, budget)
     if lane.foreseen.what == "batch":
         return not (over_trigger(lane, now, targets, estimate.upper) or is_cold(lane, now))

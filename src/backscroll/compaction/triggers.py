@@ -56,7 +56,7 @@ def check(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -
         why = "limits" if _over_limits(lane, now, budget, targets, used) else None
     elif (lane.stale or lane.unlike_sent) and not force:
         why = "reasoning"
-    elif force or over_trigger(lane, now, targets, used):
+    elif force or _too_large(lane, now, targets, used):
         why = "size"
     if why is None and lane.around.media is not None and over_media_limits(lane):
         why = "media"
@@ -68,7 +68,7 @@ def check(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -
 
 def _over_limits(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> bool:
     """Check a request for which the caller sets more limits than a budget."""
-    fits = not over_trigger(lane, now, targets, used) and not hidden(lane.plan, now.limits.retain)
+    fits = not _too_large(lane, now, targets, used) and not hidden(lane.plan, now.limits.retain)
     return not fits or bool(lane.outdated) or measured_tokens(now, lane.view, budget) > budget
 
 
@@ -220,6 +220,18 @@ def over_message_limit(view: View, options: CompactionOptions) -> bool:
     return options.max_messages is not None and len(view.messages) > options.max_messages
 
 
+def _too_large(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+    """Return whether a request is compacted before it is sent. One that jumped a little past the threshold and fits is
+    sent, and the next one is compacted by a plan that is made until then.
+    """
+    if not over_trigger(lane, now, targets, used):
+        return False
+    assert lane.view is not None
+    waits = lane.foreseen is None and plans_ahead(now) and not over_message_limit(lane.view, now.options)
+    fits = used <= min(targets.total, targets.threshold + LEAD * targets.room)
+    return not (waits and fits and _is_steady(lane, now)) or is_cold(lane, now)
+
+
 def foresee(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Foresight | None:
     """Return what the next requests will trigger, if that is not foreseen yet. `used`: tokens of this request."""
     known = None if lane.foreseen is None else lane.foreseen.what
@@ -248,5 +260,5 @@ def _nears_limit(lane: LaneState, now: PolicyInput) -> bool:
 def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
     """Return whether appends alone leave what a plan is made of as it is."""
     newest = now.history.newest
-    pending = newest is not None and newest.open_calls > 0  # results will join it
+    pending = newest is None or newest.open_calls > 0  # results will join it
     return not (pending or lane.outdated or holds_reasoning(lane, now))
