@@ -6,6 +6,7 @@ openai 3.54 and anthropic 2.12, and botocore's model of Converse.
 """
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 from backscroll.errors import MessageError
@@ -16,6 +17,8 @@ _OF_ANSWERS = frozenset(("annotations", "parsed"))
 """Fields that OpenAI's client adds to a message, with or without a value, and a request rejects."""
 _OF_ANTHROPIC = ("role", "content", "name", "metadata", "cache_control")
 """Fields that stay of a whole Anthropic response: two of theirs, and the caller's own."""
+_PLAIN = frozenset(("role", "content"))
+"""Keys of nearly every spoken answer, which is sent as it is."""
 _NULLABLE = frozenset(("content", "input", "arguments"))
 """Keys whose null has a meaning."""
 _OF_CALLS = frozenset(("index", "parsed_arguments"))
@@ -84,7 +87,7 @@ def sendable(message: Message) -> Message:
     but its id. A whole Anthropic response keeps role, content and the caller's own keys; an item of the Responses API
     loses nulls and `created_by`.
     """
-    if message["role"] != "assistant":
+    if message["role"] != "assistant" or (message.keys() == _PLAIN and type(message["content"]) is str):
         return message
     whole = message.get("type") == "message" and "stop_reason" in message  # Anthropic's
     left = {
@@ -171,8 +174,8 @@ def _without_nulls(value: Any) -> Any:
 
 def _each(values: list[Any], of: Any) -> list[Any]:
     left = [of(value) if type(value) is dict else value for value in values]
-    return left if any(one is not other for one, other in zip(left, values, strict=True)) else values
+    return values if all(map(is_, left, values)) else left
 
 
 def _differs(left: dict[str, Any], given: dict[str, Any]) -> bool:
-    return len(left) != len(given) or any(given.get(key, left) is not value for key, value in left.items())
+    return left.keys() != given.keys() or not all(map(is_, left.values(), given.values()))

@@ -20,6 +20,8 @@ class Copier:
         """Links as (index of the container, key, index of the value)."""
         self._messages: list[int] = []
         """Indexes of those that are whole messages."""
+        self._listed: list[int] = []
+        """Numbers of the messages whose content is a list."""
 
     def cut(self, number: int) -> None:
         """Forget all messages after the first `number`."""
@@ -28,12 +30,22 @@ class Copier:
         first = self._messages[number]
         while self._links and self._links[-1][0] >= first:
             self._links.pop()
+        while self._listed and self._listed[-1] >= number:
+            self._listed.pop()
         del self._messages[number:], self._mutable[first:]
+
+    @property
+    def holds_lists(self) -> bool:
+        """Whether the content of a message is a list, among those copied last."""
+        return bool(self._listed)
 
     def copies(self, messages: Sequence[Message]) -> list[Message]:
         """Return copies of the whole list, which share nothing mutable with it."""
         for at in range(len(self._messages), len(messages)):
-            self._messages.append(self._note(messages[at]))
+            message = messages[at]
+            if type(message.get("content")) is list:
+                self._listed.append(at)
+            self._messages.append(self._note(message))
         copies = [value.copy() for value in self._mutable]
         for holder, key, held in self._links:
             copies[holder][key] = copies[held]

@@ -209,9 +209,8 @@ class UsageCalibrator:
         share = _OVERHEAD_SHARE if self._spread <= budget * _STEADY else _UNSTEADY_SHARE
         return min(self._learned if self.informed else self.outside + self.tools, int(budget * share))
 
-    def _overhead_upper_bound(self, budget: int) -> int:
+    def _overhead_upper_bound(self, budget: int, expected: int) -> int:
         """Return the upper bound of the overhead: the newest report may be the first one with more tools."""
-        expected = self.overhead(budget)
         return expected if self._given is not None else max(expected, min(self._newest, int(budget * _OVERHEAD_SHARE)))
 
     def expected(self, messages: int, budget: int) -> float:
@@ -222,14 +221,19 @@ class UsageCalibrator:
 
     def request(self, view: Estimate, budget: int) -> tuple[int, Estimate]:
         """Return the overhead and the estimate of the whole request."""
-        return self.overhead(budget), self.total(view, budget)
+        overhead = self.overhead(budget)
+        return overhead, self._total(view, budget, overhead)
 
     def total(self, view: Estimate, budget: int) -> Estimate:
         """Estimate the whole request: overhead and messages."""
+        return self._total(view, budget, self.overhead(budget))
+
+    def _total(self, view: Estimate, budget: int, overhead: int) -> Estimate:
         anchor, factor = self._anchor, self.factor
         if anchor is None:
-            expected = self.overhead(budget) + ceil(view.expected * factor)
-            return Estimate(expected, max(expected, self._overhead_upper_bound(budget) + ceil(view.upper * factor)))
+            expected = overhead + ceil(view.expected * factor)
+            most = self._overhead_upper_bound(budget, overhead) + ceil(view.upper * factor)
+            return Estimate(expected, max(expected, most))
         expected = anchor.tokens + ceil((view.expected - anchor.expected) * factor)
         return Estimate(expected, max(expected, anchor.tokens + ceil((view.upper - anchor.upper) * factor)))
 

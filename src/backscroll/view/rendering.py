@@ -134,6 +134,8 @@ def render_group(
     for call, parts in open_calls:
         at = next(n for n, entry in enumerate(entries) if entry.message is call) + 1
         messages[at:] = answer_missing(call, parts, messages[at:])
+    if len(entries) == 1 and not entries[0].reading.results:
+        return messages, None  # nearly every group without calls
     if not any(entry.reading.results for entry in entries) or not rounds.out_of_place([e.reading for e in entries]):
         return messages, None
     found, sources = rounds.arranged(messages)

@@ -154,8 +154,7 @@ class View:
         Items of the Responses API come in a row, without the message that holds them in the history.
         """
         copies = self.aligned_copies()
-        held = self._around.write is None and any(type(message.get("content")) is list for message in copies)
-        return in_a_row(copies) if held else copies
+        return in_a_row(copies) if self._around.write is None and self._copier.holds_lists else copies
 
     def marked_copies(self, sent_to: int) -> list[Message]:
         """Return the same with marks for the provider's prompt cache, if the lane sets any.
