@@ -3,7 +3,8 @@
 Operations are generators that yield effects (`ports.py`). An event that could not be stored does not happen.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
@@ -182,24 +183,15 @@ def commit(state: SessionState, happening: Sequence[LogEvent]) -> Operation[bool
     return stored
 
 
-class tries:  # noqa: N801 - used like a function; as a generator it would cost every append twice as much
-    """Enter for the tries of a change that may lose against other writers. A turn taken after repeated losses ends
-    with them.
-    """
-
-    __slots__ = ("_state",)
-
-    def __init__(self, state: SessionState) -> None:
-        self._state = state
-
-    def __enter__(self) -> range:
-        self._state.lost = 0
-        return range(TRIES)
-
-    def __exit__(self, *_: object) -> None:
-        journal = self._state.journal
-        if journal is not None and journal.turn is not None:
-            journal.end_turn()
+@contextmanager
+def tries(state: SessionState) -> Iterator[range]:
+    """Yield the tries of a change that may lose against other writers. A turn taken after repeated losses ends here."""
+    state.lost = 0
+    try:
+        yield range(TRIES)
+    finally:
+        if state.journal is not None and state.journal.turn is not None:
+            state.journal.end_turn()
 
 
 def commit_and_apply(state: SessionState, event: LogEvent, check: Callable[[], None] = lambda: None) -> Operation[None]:
