@@ -127,6 +127,8 @@ def test_a_small_jump_past_the_threshold_waits_one_request():
     assert 0.92 * BUDGET < watched.manager.usage().used_upper_bound <= BUDGET
     assert foreseen(watched)
     assert not compactions(watched)
+    assert watched.view(BUDGET) == watched.view(BUDGET)  # the same request again, such as after a failure
+    assert not compactions(watched)
     add_result(watched, last + 2)
     watched.view(BUDGET)
     assert len(compactions(watched)) == 1

@@ -18,6 +18,7 @@ from backscroll.compaction.options import LEAST_MESSAGES
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.triggers import (
     LEAD,
+    answered_since,
     holds_reasoning,
     is_cold,
     level_of,
@@ -84,8 +85,8 @@ def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     """
     if lane.foreseen is None or now.limits.hard or hidden(lane.plan, now.limits.retain):
         return False
-    if now.history.newest is None or min(now.history.newest.first, now.history.last_assistant) <= lane.foreseen.last:
-        return False  # nothing was answered since
+    if not answered_since(lane, now):
+        return False
     if holds_reasoning(lane, now):
         return False  # what was answered since has some, which the plan does not know
     targets, estimate = reckoned(lane, now, budget)

@@ -227,9 +227,17 @@ def _too_large(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     if not over_trigger(lane, now, targets, used):
         return False
     assert lane.view is not None
-    waits = lane.foreseen is None and plans_ahead(now) and not over_message_limit(lane.view, now.options)
+    waits = not answered_since(lane, now) and plans_ahead(now) and not over_message_limit(lane.view, now.options)
     fits = used <= min(targets.total, targets.threshold + LEAD * targets.room)
     return not (waits and fits and _is_steady(lane, now)) or is_cold(lane, now)
+
+
+def answered_since(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether something is foreseen, and the model has answered the request that foresaw it."""
+    newest = now.history.newest
+    if lane.foreseen is None or newest is None:
+        return False
+    return min(newest.first, now.history.last_assistant) > lane.foreseen.last
 
 
 def foresee(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Foresight | None:

@@ -161,7 +161,7 @@ async def test_compact_threshold_by_both_its_names(name):
 @pytest.mark.parametrize("target", [0.4, 0.5, 0.7])
 @awaited
 async def test_target_usage(target):
-    _, told = await compacted({"target_usage": target, "compact_threshold": 0.75})
+    _, told = await compacted({"target_usage": target, "compact_threshold": 0.75}, behind=BEHIND)
     assert told["target_tokens"] == target * 20_000
     assert 0.6 * told["target_tokens"] < told["after_tokens"] <= told["target_tokens"]
 
