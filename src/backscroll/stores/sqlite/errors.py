@@ -36,6 +36,10 @@ ALONE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite
 """Errors that one append may raise and a smaller one may not."""
 
 
+class OthersWriteError(Exception):
+    """Another process writes to the file, and the caller does not wait. Never leaves this package."""
+
+
 def code(error: BaseException | None) -> int:
     """SQLite's primary result code; 0 for other errors."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

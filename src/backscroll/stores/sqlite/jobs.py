@@ -14,6 +14,7 @@ from backscroll.ports import Tip
 from backscroll.stores import group_commit
 from backscroll.stores.names import another, kept
 from backscroll.stores.sqlite import rows
+from backscroll.stores.sqlite.errors import OthersWriteError
 from backscroll.stores.sqlite.rows import Row, SessionRow
 from backscroll.stores.turns import Turn
 
@@ -41,7 +42,7 @@ class Transactions:
         """Sessions whose new ends are not yet written."""
         self._version: int | None = None
 
-    def begun(self, *, waits: bool, copies: bool = True) -> bool:
+    def _begin(self, *, waits: bool, copies: bool = True) -> bool:
         """Begin a transaction.
 
         Args:
@@ -62,10 +63,14 @@ class Transactions:
             return False
         return True
 
-    def write(self, jobs: Sequence["Job"]) -> bool:
-        """Run all jobs in one transaction, which may have begun. Return whether there was anything to commit."""
-        if not self.connection.in_transaction:
-            self.begun(waits=True)
+    def write(self, jobs: Sequence["Job"], *, waits: bool = True, copies: bool = True) -> bool:
+        """Run all jobs in one transaction, which may have begun. Return whether there was anything to commit.
+
+        Raises:
+            OthersWriteError: `waits` is False, and another process writes.
+        """
+        if not self.connection.in_transaction and not self._begin(waits=waits, copies=copies):
+            raise OthersWriteError
         self._look()
         changed = False
         for job in jobs:

@@ -8,7 +8,7 @@ from backscroll.ports import Tip
 from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import exclusive_lock
 from backscroll.stores.group_commit import Answer
-from backscroll.stores.sqlite.errors import ALONE, code, translated, translated_errors
+from backscroll.stores.sqlite.errors import ALONE, OthersWriteError, code, translated, translated_errors
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Append, Delete, Hold, Job, Transactions
 
@@ -31,13 +31,11 @@ class Writer:
         if type(job) is not Append:
             return None
         with self._lock:
-            try:
-                if self._file is None or not self._file.begun(waits=False, copies=not in_loop):
-                    return None
-                failure = self._whole((job,))
-            except BaseException:  # the user interrupts the program
-                self.close_idle()
-                raise
+            if self._file is None:
+                return None
+            failure = self._whole((job,), waits=False, copies=not in_loop)
+        if isinstance(failure, OthersWriteError):
+            return None
         return [(job, job.error)] if failure is None else self._failed([job], failure)
 
     def perform(self, jobs: list[Job]) -> Iterable[list[Answer[Job]]]:
@@ -76,14 +74,16 @@ class Writer:
             instead.__cause__ = error
         return [(job, instead) for job in jobs]
 
-    def _whole(self, jobs: Sequence[Job]) -> BaseException | None:
-        """Perform all jobs or none; return what failed."""
+    def _whole(self, jobs: Sequence[Job], *, waits: bool = True, copies: bool = True) -> BaseException | None:
+        """Perform all jobs or none; return what failed. `waits`, `copies`: see `Transactions._begin`."""
         try:
             if self._file is None:
                 self._file = self._begun()
             self._database.check_place()
-            if self._file.write(jobs):
+            if self._file.write(jobs, waits=waits, copies=copies):
                 self._guard.raise_to(self._file.meta.commits)
+        except OthersWriteError as error:
+            return error
         except BaseException as error:  # every error: a caller waits for each result
             self.close_idle()  # which rolls back the transaction
             return error
