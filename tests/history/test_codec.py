@@ -47,7 +47,7 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
     manager.append(*messages[:2], idempotency_key="twice")
     manager.undo_compaction()
     manager.set_messages(messages[:1])
-    events = manager._session.events
+    events = list(manager._session.events)
     assert read(written(events)) == events
     assert [record.record.seq for record in written(events) if record.record.kind == "message"] == [
         event.seq for event in events if isinstance(event, MessageAdded)

@@ -69,6 +69,11 @@ def id_key(digest: str) -> str:
     return f"id:{digest}"
 
 
+def kind_of(event: LogEvent) -> str:
+    """Return the kind of an event's record."""
+    return _WRITERS[type(event)][0]
+
+
 def prompt_key(digest: str) -> str:
     """Return the key under which the text of a system prompt is found."""
     return f"prompt:{digest}"
@@ -97,21 +102,27 @@ class Codec:
 
     def encode(self, event: LogEvent, at: int) -> Record:
         """Encode an event whose position will be `at`."""
-        kind, write = _WRITERS[type(event)]
-        body = write(event)
+        kind, body = self.written(event, at)
         key: str | None = None
         match event:
-            case PlanRecorded() | LaneOpened():
-                body["plan"] = self._plans.write(event.lane, event.plan)
-                self._plans.is_at(at, event.lane, event.plan, body["plan"])
-            case Checkpoint():
-                body["lanes"] = [self._lane(snapshot) for snapshot in event.lanes]
             case IdempotencyKeyUsed():
                 key = id_key(event.digest)
             case SystemPromptRecorded():
                 key = prompt_key(event.digest)
         seq = event.seq if isinstance(event, MessageAdded) else None
         return Record(kind, seq, to_json(body).encode(*UTF_8), FORMAT, key)
+
+    def written(self, event: LogEvent, at: int) -> tuple[str, Body]:
+        """Return the kind of an event whose position will be `at`, and the body of its record as JSON values."""
+        kind, write = _WRITERS[type(event)]
+        body = write(event)
+        match event:
+            case PlanRecorded() | LaneOpened():
+                body["plan"] = self._plans.write(event.lane, event.plan)
+                self._plans.is_at(at, event.lane, event.plan, body["plan"])
+            case Checkpoint():
+                body["lanes"] = [self._lane(snapshot) for snapshot in event.lanes]
+        return kind, body
 
     def _lane(self, snapshot: LaneSnapshot) -> Body:
         plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
@@ -140,29 +151,34 @@ class Codec:
             return _lost(record)
         if record.kind in _LAYERED:
             raise ConfigurationError(f"record {at} {_LAYERED[record.kind]}")
-        reader = _READERS.get(record.kind)
-        if record.format not in FORMATS or reader is None:
+        if record.format not in FORMATS or record.kind not in _READERS:
             raise CorruptionError(
                 f"record {at} is of kind {record.kind!r} in format {record.format}, and this version reads formats "
                 f"up to {FORMAT}: upgrade Backscroll to read it"
             )
         try:
             body = _from_json(record.body.decode(json.detect_encoding(record.body), "surrogatepass"))
-            if record.kind in ("plan", "lane"):
-                plan_body, lane = body["plan"], body["lane"]
-                body["plan"] = self._plans.read(lane, plan_body)
-                self._plans.is_at(at, lane, body["plan"], plan_body)
-            elif record.kind == "checkpoint":
-                body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
-            elif record.kind == "message" and record.format > 1:
-                body.setdefault("joins", ())
-            event = reader(body)
+            event = self.event(record.kind, body, at, record.format)
             _check(event, record)
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             if isinstance(error, BackscrollError) and not isinstance(error, MessageError):  # of another record
                 raise
             raise CorruptionError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
         return event
+
+    def event(self, kind: str, body: Body, at: int, form: int = FORMAT) -> LogEvent:
+        """Return the event at a position from what `written` returned for it. Raises the standard library's errors for
+        anything else.
+        """
+        if kind in ("plan", "lane"):
+            plan_body, lane = body["plan"], body["lane"]
+            body["plan"] = self._plans.read(lane, plan_body)
+            self._plans.is_at(at, lane, body["plan"], plan_body)
+        elif kind == "checkpoint":
+            body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
+        elif kind == "message" and form > 1:
+            body.setdefault("joins", ())
+        return _READERS[kind](body)
 
     def plan(self, lane: str, at: PlanAt) -> Plan:
         """Return the plan at a position of the log."""

@@ -296,6 +296,10 @@ class Journal:
         found: list[tuple[int, LogEvent]] = yield Ask(self._page_from, (place, most, codec), heavy=True)
         return found
 
+    def reader(self) -> "Journal":
+        """Return a reader of the same log for a replica, which stores nothing."""
+        return Journal(self.store, self.session)
+
     def codec(self) -> Codec:
         """Return a codec for reading the log from its beginning."""
         return Codec(self._fetch, looking=True)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from backscroll.errors import CorruptionError
 from backscroll.history.groups import MessageGroup, rebuild_groups
 from backscroll.history.history import Entry, History, check_counts
-from backscroll.history.journal import Journal
 from backscroll.history.log import (
     Checkpoint,
     IdempotencyKeyUsed,
@@ -17,6 +16,7 @@ from backscroll.history.log import (
     RequestRecorded,
     Rewound,
 )
+from backscroll.history.log_reader import LogReader
 from backscroll.history.plan import newest
 from backscroll.messages import read_message
 from backscroll.ports import Operation, T
@@ -30,56 +30,56 @@ def chunks(seqs: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
     return (seqs[start : start + size] for start in range(0, len(seqs), size))
 
 
-def fetch(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
+def fetch(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation[list[Entry]]:
     """Return these entries for reading only. Evicted ones are loaded without their groups, and are not kept."""
     missing = history.not_loaded(seqs)
     loaded: dict[int, Entry] = {}
-    if missing and journal is not None:
-        for event in (yield from journal.load(missing)):
+    if missing:
+        for event in (yield from reader.load(missing)):
             group, reading = MessageGroup(event.seq, [event.seq]), read_message(event.message)
-            with journal.at(event.seq):
+            with reader.at(event.seq):
                 check_counts(event, reading)
             loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group)
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 
-def load(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[None]:
+def load(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation[None]:
     """Load these entries into the history, with their whole groups, because a plan may leave out a part of one."""
-    if journal is None or not (missing := history.not_loaded(seqs)):
+    if not (missing := history.not_loaded(seqs)):
         return
-    found = yield from journal.load(missing)
+    found = yield from reader.load(missing)
     there, more = {event.seq for event in found}, set[int]()
     for event in found:
         if not there.issuperset(event.joins or ()) and history.group_of(event.seq) is None:
-            more |= yield from _members(history, journal, event.seq)
+            more |= yield from _members(history, reader, event.seq)
     if rest := history.not_loaded(sorted(more - there)):
-        found = sorted([*found, *(yield from journal.load(rest))], key=lambda event: event.seq)
-    with journal.at(found[0].seq):
+        found = sorted([*found, *(yield from reader.load(rest))], key=lambda event: event.seq)
+    with reader.at(found[0].seq):
         history.load_into(found)
 
 
-def load_group(history: History, journal: Journal | None, seq: int) -> Operation[None]:
+def load_group(history: History, reader: LogReader, seq: int) -> Operation[None]:
     """Load the whole group of an entry of the branch.
 
     Raises:
         CorruptionError: No group contains the entry.
     """
-    if journal is None or history.get(seq) is not None:
+    if history.get(seq) is not None:
         return
     group = history.group_of(seq)
-    members = group.members if group else (yield from _members(history, journal, seq))
-    yield from load(history, journal, sorted(members))
+    members = group.members if group else (yield from _members(history, reader, seq))
+    yield from load(history, reader, sorted(members))
     if history.get(seq) is None:
-        raise CorruptionError(f"session {journal.session!r}: no group contains message {seq}")
+        raise CorruptionError(f"session {reader.session!r}: no group contains message {seq}")
 
 
-def _members(history: History, journal: Journal, seq: int) -> Operation[set[int]]:
+def _members(history: History, reader: LogReader, seq: int) -> Operation[set[int]]:
     """Search from the group's first message on for its members, until each of its calls is answered."""
-    (event,) = yield from journal.load([seq])
+    (event,) = yield from reader.load([seq])
     first, ahead = min(event.joins or (seq,)), _AHEAD
     while True:
         place = history.branch.position(first)
-        seen = yield from journal.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
+        seen = yield from reader.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
         found = rebuild_groups(
             {each.seq: read_message(each.message) for each in seen}, {each.seq: _within(each, first) for each in seen}
         )
@@ -99,32 +99,32 @@ def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
 # -- the past --
 
 
-def history_at(journal: Journal, place: int) -> Operation[History]:
+def history_at(reader: LogReader, place: int) -> Operation[History]:
     """Return the history that the records before a position make."""
-    checkpoint, events = yield from journal.checkpoint_at(place)
-    with journal.at(place):
-        return (yield from restored(journal, checkpoint, events))
+    checkpoint, events = yield from reader.checkpoint_at(place)
+    with reader.at(place):
+        return (yield from restored(reader, checkpoint, events))
 
 
-def restored(journal: Journal, checkpoint: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
+def restored(reader: LogReader, checkpoint: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
     """Return the history that a checkpoint and the events after it make."""
     history = History()
     if checkpoint is not None:
-        history.restore(checkpoint.history, (yield from journal.load(checkpoint.history.kept)))
+        history.restore(checkpoint.history, (yield from reader.load(checkpoint.history.kept)))
     for event in events:
-        yield from take(history, journal, event)
+        yield from take(history, reader, event)
     return history
 
 
-def take(history: History, journal: Journal | None, event: LogEvent) -> Operation[None]:
+def take(history: History, reader: LogReader, event: LogEvent) -> Operation[None]:
     """Apply an event, and load what it needs."""
     if isinstance(event, Rewound):
         if event.to != -1 and event.to not in history.branch:
             raise CorruptionError(f"it rewinds to message {event.to}, which is not on the branch")
-        history.rewind_to((yield from past(history, journal, event.to)))
+        history.rewind_to((yield from past(history, reader, event.to)))
         return
     if isinstance(event, PinChanged) and event.seq in history.branch:
-        yield from load_group(history, journal, event.seq)
+        yield from load_group(history, reader, event.seq)
     _check(history, event)
     history.apply(event)
 
@@ -144,19 +144,19 @@ def _check(history: History, event: LogEvent) -> None:
             raise CorruptionError(f"a plan names message {last}, and there are {history.next_seq}")
 
 
-def past(history: History, journal: Journal | None, last: int) -> Operation[History]:
+def past(history: History, reader: LogReader, last: int) -> Operation[History]:
     """Return the history as it was when `last` was added, for `history.rewind_to`. Nothing at or below `last` has
     changed since.
 
     Raises:
         CorruptionError: The log does not lead back to `last`.
     """
-    if journal is None or history.evicted_to < 0:
+    if history.evicted_to < 0:
         return history.until(last)
     to = history.branch.until(last)
-    found = yield from history_at(journal, (yield from journal.place_behind(to[-1] if to else -1)))
+    found = yield from history_at(reader, (yield from reader.place_behind(to[-1] if to else -1)))
     if found.branch.runs() != to.runs():
-        raise CorruptionError(f"session {journal.session!r}: its log does not lead back to message {last}")
+        raise CorruptionError(f"session {reader.session!r}: its log does not lead back to message {last}")
     for seq in [seq for seq in history.pins if seq in to]:
-        yield from load_group(found, journal, seq)
+        yield from load_group(found, reader, seq)
     return found

@@ -59,7 +59,7 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
             readings = list(map(read_new, rest))
             counts = yield Ask(state.config.measure, (readings,), heavy=True)
             back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
-            before = (yield from past(state.history, state.journal, back[0].to)) if back else None
+            before = (yield from past(state.history, state.reader, back[0].to)) if back else None
             joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
             added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
             stored = [addition.event for addition in added if addition.event is not None]
@@ -98,7 +98,7 @@ def pin(state: SessionState, seq: int, pinned: bool) -> Operation[None]:
     """Pin or unpin the message `seq` with its whole tool pair."""
     yield from enter(state)
     if seq in state.history.branch:
-        yield from load_group(state.history, state.journal, seq)
+        yield from load_group(state.history, state.reader, seq)
     entry: Entry = yield from fetch_one(state, seq)
     if entry.reading.flags.critical and not pinned:
         return  # a critical message always stays protected
@@ -138,5 +138,6 @@ def delete(state: SessionState, cascade: bool) -> Operation[None]:
         yield from state.journal.release()  # it went with the session: the next session of this name acquires it again
     state.entered = False
     state.ephemerals.clear()
-    state.events.clear()
+    if state.events is not None:
+        state.events.clear()
     state.begin()

@@ -43,7 +43,7 @@ def explain(state: SessionState, lane_name: str) -> Operation[list[MessageStatus
     """Return the status of each message in the lane's newest view."""
     yield from enter(state)
     lane, explained, history = state.look(lane_name), list[MessageStatus](), state.history
-    yield from load(history, state.journal, not_loaded(lane, state.policy_input(None)))
+    yield from load(history, state.reader, not_loaded(lane, state.policy_input(None)))
     for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
         explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
     return explained

@@ -3,15 +3,12 @@
 A replay owns a replica of the session and keeps its position, so later requests are found by continuing.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
 
 from backscroll.compaction.lane_state import LaneState
-from backscroll.history.codec import Codec
-from backscroll.history.journal import Journal
-from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, SystemPromptRecorded, UsageObserved
+from backscroll.history.log import Checkpoint, PlanRecorded, RequestRecorded, SystemPromptRecorded, UsageObserved
 from backscroll.messages import Message
 from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
@@ -44,11 +41,8 @@ class LogReplay:
     """Replay a log once, from its beginning, and continue later from the reached position."""
 
     def __init__(self, state: SessionState) -> None:
-        known = state.journal
-        journal = None if known is None else Journal(known.store, known.session)
-        self._replica = state.replica(journal)
-        self._events: Sequence[LogEvent] = state.events
-        self._codec: Codec | None = None if journal is None else journal.codec()
+        self._replica = state.replica(state.reader.reader())
+        self._codec = self._replica.reader.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
@@ -58,11 +52,7 @@ class LogReplay:
     def advance(self, most: int) -> Operation[list[Step]]:
         """Return the requests among the next `most` events, and those measured there; none at the end."""
         replica, found = self._replica, list[Step]()
-        if replica.journal is None:
-            page = list(enumerate(self._events[self.place : self.place + most], self.place))
-        else:
-            assert self._codec is not None
-            page = yield from replica.journal.page_from(self.place, most, self._codec)
+        page = yield from replica.reader.page_from(self.place, most, self._codec)
         for at, event in page:
             if isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = event.text
@@ -70,6 +60,8 @@ class LogReplay:
                 self._evict()
                 continue
             yield from load_and_apply(replica, event, at)
+            if isinstance(event, PlanRecorded):
+                self._evict()
             if isinstance(event, RequestRecorded):
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.history.journal import Journal
 from backscroll.history.loading import chunks
-from backscroll.history.log import MessageAdded, Rewound
 from backscroll.messages import Message, copy_message, read_message
 from backscroll.messages.echoes import Echoes
 from backscroll.ports import Operation
@@ -74,23 +72,15 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
         ReferenceNotFoundError: There is no message `at`.
     """
     state.check_seq(at)
-    journal = state.journal
-    if journal is None:
-        replica = state.replica(None)
-        for event in state.events:
-            if replica.history.next_seq > at and isinstance(event, MessageAdded | Rewound):
-                break
-            replica.apply(event)
-        return replica
     yield from flush_deferred(state)
-    return (yield from state_at(state, journal, (yield from journal.place_before_next(at))))
+    return (yield from state_at(state, (yield from state.reader.place_before_next(at))))
 
 
-def state_at(state: SessionState, journal: Journal, place: int) -> Operation[SessionState]:
+def state_at(state: SessionState, place: int) -> Operation[SessionState]:
     """Return a replica at a position of the log."""
-    replica = state.replica(Journal(journal.store, journal.session))
-    checkpoint, behind = yield from journal.checkpoint_at(place)
-    yield from load_state(replica, journal, checkpoint, behind, place)
+    replica = state.replica(state.reader.reader())
+    checkpoint, behind = yield from state.reader.checkpoint_at(place)
+    yield from load_state(replica, checkpoint, behind, place)
     return replica
 
 

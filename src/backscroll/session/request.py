@@ -133,7 +133,7 @@ def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
     left = room
     hidden = left_out(lane.plan, state.history.branch)
     while left > 0 and (seqs := list(islice(hidden, _AT_ONCE))):
-        yield from load(state.history, state.journal, sorted(seqs))
+        yield from load(state.history, state.reader, sorted(seqs))
         left -= sum(whole_tokens(lane, state.history.entry(seq)) for seq in seqs)
     changed = yield from _fit(state, lane, now, lambda now: partial(regrow, lane, now, room))
     return state.policy_input(now.prompt)._replace(limits=now.limits) if changed else now
@@ -289,7 +289,7 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
             if state.history.last_sealed >= 0:  # then what the view shows decides which reasoning stays valid
                 now = yield from refresh_lane(state, lane, prompt)
             missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
-            yield from load(state.history, state.journal, missing)
+            yield from load(state.history, state.reader, missing)
             event = undo(lane, now, earlier)
             if (yield from commit(state, [event])):
                 break

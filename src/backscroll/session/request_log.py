@@ -11,11 +11,11 @@ from typing import Literal
 from backscroll.compaction.lane_state import LaneState
 from backscroll.errors import ReferenceNotFoundError
 from backscroll.history.history import Entry, History
-from backscroll.history.journal import Journal
 from backscroll.history.log import (
     Checkpoint,
     LogEvent,
     NativeMade,
+    PlanRecorded,
     RequestRecorded,
     SummaryFailed,
     SummaryMade,
@@ -119,11 +119,8 @@ class RequestSnapshot:
 def list_requests(state: SessionState, start: int, stop: int | None) -> Operation[list[RequestRecord]]:
     """Return the requests at positions of the log from `start` up to but excluding `stop`, in order."""
     yield from enter(state)
-    if state.journal is None:
-        found = [(at, event) for at, event in enumerate(state.events) if at >= start and (stop is None or at < stop)]
-    else:
-        yield from flush_deferred(state)
-        found = yield from state.journal.events_of(_KINDS, start, stop)
+    yield from flush_deferred(state)
+    found = yield from state.reader.events_of(_KINDS, start, stop)
     return list(_listed(found, whole=start <= 0))
 
 
@@ -168,11 +165,8 @@ def lane_of_request(state: SessionState, at: int) -> Operation[tuple[RequestReco
 def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
     found: Sequence[tuple[int, LogEvent]] = ()
     if type(at) is int and at >= 0:
-        if state.journal is None:
-            found = list(enumerate(state.events))[at : at + 1]
-        else:
-            yield from flush_deferred(state)
-            found = yield from state.journal.events_of(("request",), at, at + 1)
+        yield from flush_deferred(state)
+        found = yield from state.reader.events_of(("request",), at, at + 1)
     for _, event in found:
         if isinstance(event, RequestRecorded):
             return event
@@ -183,32 +177,26 @@ def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
 
 def _before_request(state: SessionState, at: int, event: RequestRecorded) -> Operation[SessionState]:
     """Return a replica of the session when a request was made."""
-    journal = state.journal
-    if journal is None:
-        replica = state.replica(None)
-        for earlier in state.events[:at]:
-            replica.apply(earlier)
-        return replica
-    replica = yield from _going_on(state, journal, at)
+    replica = yield from _going_on(state, at)
     last = replica.history.last
     if event.last >= 0 and (last is None or last.seq != event.last):  # others wrote before this request was stored
-        place = yield from journal.place_before_next(event.last)
-        replica = yield from state_at(state, journal, min(place, at))
+        place = yield from state.reader.place_before_next(event.last)
+        replica = yield from state_at(state, min(place, at))
     return replica
 
 
-def _going_on(state: SessionState, journal: Journal, at: int) -> Operation[SessionState]:
+def _going_on(state: SessionState, at: int) -> Operation[SessionState]:
     """Return a replica at a position: the last one read, continued, if that is close enough."""
     before, state.looked_at = state.looked_at, None
     if before is None or not before.place <= at <= before.place + _NEAR:
-        found = Position(at, (yield from state_at(state, journal, at)), journal.codec())
+        found = Position(at, (yield from state_at(state, at)), state.reader.codec())
     else:
         found, replica = before, before.state
-        page = yield from journal.page_from(found.place, at - found.place, found.codec)
+        page = yield from state.reader.page_from(found.place, at - found.place, found.codec)
         for place, event in page:
             if not isinstance(event, Checkpoint):
                 yield from load_and_apply(replica, event, place)
-            elif replica.history.noted:
+            if isinstance(event, Checkpoint | PlanRecorded) and replica.history.noted:
                 replica.history.evict(set(), replica.history.next_seq)
         replica.pending_notifications.clear()
     state.looked_at = Position(at, found.state, found.codec)

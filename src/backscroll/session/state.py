@@ -33,6 +33,8 @@ from backscroll.history.log import (
     SystemPromptRecorded,
     UsageObserved,
 )
+from backscroll.history.log_reader import LogReader
+from backscroll.history.memory_log import MemoryLog
 from backscroll.history.plan import Plan, same_view, without, without_native
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
@@ -109,6 +111,10 @@ class Position(NamedTuple):
     codec: Codec
 
 
+def _first(*readers: LogReader | None) -> LogReader:
+    return next(reader for reader in readers if reader is not None)
+
+
 class SessionState:
     """History, lanes and the log that both follow from."""
 
@@ -128,6 +134,7 @@ class SessionState:
         config: SessionConfig,
         *,
         journal: Journal | None = None,
+        reader: LogReader | None = None,
         summaries: Summaries | None = None,
         pending_notifications: deque[Report] | None = None,
         clock: Callable[[], float] | None = None,
@@ -135,6 +142,10 @@ class SessionState:
     ) -> None:
         self.config = config
         self.journal = journal
+        self.events = MemoryLog() if journal is None and reader is None else None
+        """The log of a session without a store; `None` for a replica, which reads another state's."""
+        self.reader = _first(journal, reader, self.events)
+        """Reads the log."""
         self.summaries = summaries
         self.pending_notifications: deque[Report] = deque() if pending_notifications is None else pending_notifications
         """Notifications that the driver emits after releasing the lock."""
@@ -146,8 +157,6 @@ class SessionState:
         """The system prompt factory."""
         self.included: Any = None
         """The system prompt that was reported last; the factory is called for every request."""
-        self.events: list[LogEvent] = []
-        """The log of a session without a store."""
         self.ephemerals: list[Ephemeral] = []
         self.ephemeral_number = 0
         """Number of the next ephemeral message."""
@@ -186,9 +195,10 @@ class SessionState:
         self.looked_at: Position | None = None
         """The replica of the request read last, because the next one read is usually near."""
 
-    def replica(self, journal: Journal | None) -> "SessionState":
+    def replica(self, reader: LogReader) -> "SessionState":
         """Return a session of the same configuration before its first event. Changes of it leave this one alone."""
-        return SessionState(self.config, journal=journal)
+        journal = reader if isinstance(reader, Journal) else None
+        return SessionState(self.config, journal=journal, reader=reader)
 
     # -- events --
 
@@ -205,7 +215,7 @@ class SessionState:
 
     def follow(self, event: LogEvent) -> None:
         """Apply an event to all but the history, which has it already or is not changed by it."""
-        if self.journal is None:
+        if self.events is not None:
             self.events.append(event)
         match event:
             case LaneEvent():

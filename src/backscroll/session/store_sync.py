@@ -65,20 +65,20 @@ def load_session(state: SessionState, journal: Journal) -> Operation[None]:
     """Load a session from its store."""
     checkpoint, behind = yield from journal.open()
     try:
-        yield from load_state(state, journal, checkpoint, behind, journal.end)
+        yield from load_state(state, checkpoint, behind, journal.end)
     except BaseException:
         state.begin()  # nothing that was loaded half
         raise
 
 
 def load_state(
-    state: SessionState, journal: Journal, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
+    state: SessionState, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
 ) -> Operation[None]:
     """Load the state that a checkpoint and the events after it define, which are the records before a position."""
     state.begin()
     first = place - len(behind)
-    with journal.at(first - 1):
-        state.history = yield from restored(journal, checkpoint, [])
+    with state.reader.at(first - 1):
+        state.history = yield from restored(state.reader, checkpoint, [])
         for snapshot in checkpoint.lanes if checkpoint else ():
             assert isinstance(snapshot.plan, Plan)
             lane = state.lanes[snapshot.name] = state.make_lane(snapshot.name, snapshot.plan)
@@ -111,12 +111,12 @@ def load_news(state: SessionState, journal: Journal) -> Operation[None]:
 
 def load_and_apply(state: SessionState, event: LogEvent, at: int | None = None) -> Operation[None]:
     """Apply an event, and load what it needs. `at`: its position, if it was stored before."""
-    if at is None or state.journal is None:
-        yield from take(state.history, state.journal, event)
+    if at is None:
+        yield from take(state.history, state.reader, event)
         state.follow(event)
         return
-    with state.journal.at(at):
-        yield from take(state.history, state.journal, event)
+    with state.reader.at(at):
+        yield from take(state.history, state.reader, event)
         state.follow(event)
 
 
@@ -126,13 +126,13 @@ def refresh_lane(
     """Bring a lane's view up to date, and load what it shows. Returns the input of a decision."""
     now = state.policy_input(prompt)
     if missing := not_loaded(lane, now):
-        yield from load(state.history, state.journal, missing)
+        yield from load(state.history, state.reader, missing)
     if reports := refresh(lane, now) if state.settled else (yield from _first_refresh(state, lane, now)):
         state.pending_notifications += reports
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):
-        yield from load_group(state.history, state.journal, seq)
+        yield from load_group(state.history, state.reader, seq)
     return now._replace(limits=limits)
 
 
@@ -152,7 +152,7 @@ def _first_refresh(state: SessionState, lane: LaneState, now: PolicyInput) -> Op
 
 def fetch(state: SessionState, seqs: Sequence[int]) -> Operation[list[Entry]]:
     """Load these entries for reading only; `seqs` ascend."""
-    return (yield from fetch_entries(state.history, state.journal, seqs))
+    return (yield from fetch_entries(state.history, state.reader, seqs))
 
 
 def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
@@ -228,15 +228,24 @@ def flush(state: SessionState) -> Operation[None]:
 
 
 def write_checkpoint(state: SessionState) -> None:
-    """Write a checkpoint and evict messages that no view shows."""
+    """Evict messages that no view shows, and write a checkpoint. Without a store, pack the log up to there."""
     journal, history = state.journal, state.history
-    if journal is None or not history.noted:
+    if not history.noted:
         return
     shown = {seq for lane in state.lanes.values() if lane.view for seq in lane.view.shown()}
     fresh = (
-        journal.checkpoint_every if journal.due else 0
+        journal.checkpoint_every if journal is not None and journal.due else 0
     )  # no view was requested lately: the newest messages will be needed
     history.evict(shown, history.next_seq - fresh)
+    if journal is not None:
+        state.apply_deferred(_checkpoint(state))
+    elif (log := state.events) is not None:
+        log.pack(history.evicted_to)
+        if log.due:
+            log.save(_checkpoint(state))
+
+
+def _checkpoint(state: SessionState) -> Checkpoint:
     lanes = tuple(lane.snapshot() for lane in state.lanes.values())
     answering = state.answering if len(lanes) > 1 else None
-    state.apply_deferred(Checkpoint(history.snapshot(), lanes, state.newest_lane, answering))
+    return Checkpoint(state.history.snapshot(), lanes, state.newest_lane, answering)

@@ -35,7 +35,4 @@ def prompt_of(state: SessionState, digest: str | None) -> Operation[str | None]:
     """Return the system prompt with this SHA-256; None for None."""
     if digest is None:
         return None
-    if state.journal is not None:
-        return (yield from state.journal.prompt(digest))
-    seen = (event.text for event in state.events if isinstance(event, SystemPromptRecorded) and event.digest == digest)
-    return next(seen, None)
+    return (yield from state.reader.prompt(digest))

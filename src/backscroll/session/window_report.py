@@ -14,7 +14,7 @@ from backscroll.history.plan import reference
 from backscroll.ports import Ask, Operation
 from backscroll.session.breakdown import KINDS, break_down, shown_entries
 from backscroll.session.explain import prose_of
-from backscroll.session.past import lane_now
+from backscroll.session.past import lane_now, state_at
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, load_session
 from backscroll.tokens.usage import Origin, TokenCount, ToolTokens, Usage
@@ -105,10 +105,11 @@ def usage(state: SessionState, lane_name: str) -> Usage | None:
 def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
     """Return what a lane's window holds without a view of it here. Needs no lock, because a replica reads the store."""
     replica = state
-    if (journal := state.journal) is not None:
-        own = Journal(journal.store, journal.session)
+    if isinstance(own := state.reader.reader(), Journal):
         replica = state.replica(own)
         yield from load_session(replica, own)
+    elif state.history.evicted_to >= 0:
+        replica = yield from state_at(state, (yield from own.place_at_end()))
     lane, _ = yield from lane_now(replica, lane_name)
     return _usage(replica.history, lane)
 
