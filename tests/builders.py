@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from backscroll import ContextManager
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
+from backscroll.manager.driver import run_unlocked
 from backscroll.messages import ParsedMessage, read_message, validated
+from backscroll.session.store_sync import fetch_one
 from backscroll.tokens.usage import Count
 from tests.fakes import RecordingSession, count_quarter
 
@@ -278,3 +280,8 @@ def checkpointing(manager: Any, every: int) -> Any:
     if manager._session.journal is not None:
         manager._session.journal.checkpoint_every = every
     return manager
+
+
+def entry_of(manager: Any, seq: int) -> Any:
+    """The entry of a message, also of one that is evicted."""
+    return run_unlocked(fetch_one(manager._session, seq))

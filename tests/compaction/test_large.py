@@ -15,7 +15,7 @@ from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.sampling import READ, portions, sampled
 from backscroll.compaction.verification import Evidence
 from backscroll.messages import same_json
-from tests.builders import ASKED, FETCH, lines_of
+from tests.builders import ASKED, FETCH, entry_of, lines_of
 from tests.fakes import count_quarter
 from tests.profiles import examples
 
@@ -145,7 +145,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     manager.append({"role": "user", "content": "and?"}, {"role": "assistant", "content": "Nothing more."})
     watched = []
     for seq in manager._session.history.branch.between(0, len(manager._session.history.branch)):
-        reading = manager._session.history.entry(seq).reading
+        reading = entry_of(manager, seq).reading
         reading.parts = tuple(part._replace(text=Watched(part.text)) for part in reading.parts)
         watched += [part.text for part in reading.parts if len(part.text) > READ]
     assert len(watched) == 8
@@ -203,7 +203,7 @@ def test_a_summary_is_checked_against_a_bounded_part():
     middle = "the word zanzibar_9 stands in the middle of all this"
     text = f"begin_1 {'x ' * SIZE}\n{middle}\n{'y ' * SIZE} end_1"
     manager.append({"role": "user", "content": "go"}, ASKED, {"role": "tool", "tool_call_id": "c1", "content": text})
-    evidence = Evidence([[manager._session.history.entry(2)]])
+    evidence = Evidence([[entry_of(manager, 2)]])
     assert evidence.names("begin_1")
     assert evidence.names("end_1")
     assert len(evidence._text) < 5 * READ

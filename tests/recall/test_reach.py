@@ -7,6 +7,7 @@ import pytest
 
 from backscroll import BudgetError, ContextManager
 from backscroll.evaluation.readers import read
+from tests.builders import entry_of
 from tests.real import RECORDED, needs_recordings
 
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
@@ -46,7 +47,7 @@ def test_everything_left_out_returns_verbatim_by_reference(file):
                 continue
             if found.state == "without reasoning":
                 continue  # sealed, and for its provider alone
-            entry = manager._session.history.entry(found.seq)
+            entry = entry_of(manager, found.seq)
             for number, part in enumerate(entry.reading.parts):
                 reaching = [
                     ref for ref in refs if ref[0] <= found.seq <= ref[1] and (ref[2] is None or ref[2] == number)

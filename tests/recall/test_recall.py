@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll import ConfigurationError, ContextManager, ReferenceNotFoundError, SearchHit
 from backscroll.stores.memory import MemoryStore
-from tests.builders import MessageFactory, conversations, session_after
+from tests.builders import MessageFactory, conversations, entry_of, session_after
 from tests.fakes import count_quarter
 from tests.messages.requested import faults
 
@@ -35,7 +35,7 @@ def test_every_reference_returns_the_original_at_any_page_size(messages, budget,
             page = manager.recall(ref, offset=offset, limit=limit)
             assert count_quarter(page) <= limit or len(page) == 1
             whole, offset = whole + page, page.next_offset
-        entry = manager._session.history.entry(int(re.match(r"\d+", ref)[0]))
+        entry = entry_of(manager, int(re.match(r"\d+", ref)[0]))
         part = int(ref.partition(".")[2] or 0)
         if "." in ref:
             assert whole == (entry.reading.parts[part].text or "(image)")

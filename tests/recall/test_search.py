@@ -13,6 +13,7 @@ from backscroll.recall.passages import PASSAGE, passages
 from backscroll.recall.ranking import left_out_first
 from backscroll.recall.retrieval import Source
 from backscroll.stores.search.index import SearchIndex
+from tests.builders import entry_of
 from tests.fakes import count_quarter
 
 
@@ -110,7 +111,7 @@ def test_hit_is_verbatim_at_its_offset_even_with_a_tool_name():
     manager = talk(*read("a.py", "x = 1\n\n" * 700 + "the needle\n", 1))
     for query in ("needle", "read_file"):
         for hit in manager.recall(query=query).hits:
-            part = manager._session.history.entry(hit.seq).reading.parts[hit.part].text
+            part = entry_of(manager, hit.seq).reading.parts[hit.part].text
             assert part[hit.offset : hit.offset + len(hit.text)] == hit.text
 
 

@@ -21,8 +21,8 @@ from backscroll.history.log import (
     Rewound,
     SystemPromptRecorded,
 )
-from backscroll.history.memory_plans import MemoryPlans, PlanEvent
-from backscroll.history.packing import Placed, pack, unpack, visible
+from backscroll.history.memory_plans import MemoryPlans
+from backscroll.history.packing import Placed, PlanEvent, pack, unpack, visible
 from backscroll.history.plan import Plan
 from backscroll.ports import Ask, Operation
 

@@ -1,16 +1,13 @@
 """Keep the log events of a session without a store that hold plans.
 
 Views of the past need the edits and the notes of each plan. What only the next digest is made from, which is much
-larger, leaves with the packing. Plans repeat most of the one before, so several are packed at once.
+larger, leaves with the packing. Plans repeat most notes of the one before, so several are packed at once.
 """
 
 from bisect import bisect_right
-from dataclasses import replace
 
-from backscroll.history.log import LaneOpened, PlanRecorded
-from backscroll.history.packing import pack, unpack, visible
+from backscroll.history.packing import PlanEvent, pack_plans, unpack_plans
 
-PlanEvent = PlanRecorded | LaneOpened
 _TOGETHER = 16  # plans packed at once: fewer share too little, and more take too long to read
 
 
@@ -29,16 +26,13 @@ class MemoryPlans:
         self._newest[place] = event
         if len(self._newest) >= 2 * _TOGETHER:
             old = list(self._newest.items())[:_TOGETHER]
-            self._packed.append(pack((at, replace(each, plan=visible(each.plan))) for at, each in old))
+            self._packed.append(pack_plans(old))
             self._firsts.append(old[0][0])
             for at, _ in old:
                 del self._newest[at]
 
     def event(self, place: int) -> PlanEvent:
         """Return the event at a position; an old one with what views need of its plan."""
-        event = self._newest.get(place)
-        if event is None:
-            found = dict(unpack(self._packed[bisect_right(self._firsts, place) - 1]))[place]
-            assert isinstance(found, PlanEvent)
-            event = found
-        return event
+        if (event := self._newest.get(place)) is not None:
+            return event
+        return unpack_plans(self._packed[bisect_right(self._firsts, place) - 1])[place]

@@ -2,30 +2,52 @@
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from backscroll.history.codec import Codec
-from backscroll.history.log import LogEvent
-from backscroll.history.plan import DigestContent, Plan
+from backscroll.history.log import LaneOpened, LogEvent, PlanRecorded
+from backscroll.history.plan import DigestContent, DigestLine, Plan
 from backscroll.history.plan_codec import UTF_8, to_json
 
 _FAST = 1  # of zlib's levels: half the time of the usual one, for a tenth more bytes
 
 Placed = tuple[int, LogEvent]
 """An event with its position in the log."""
+PlanEvent = PlanRecorded | LaneOpened
 
 
 def pack(events: Iterable[Placed]) -> bytes:
     """Return events as bytes. They are a quarter to a third of the text of their messages."""
-    codec = Codec()
-    return zlib.compress(to_json([(at, *codec.written(event, at)) for at, event in events]).encode(*UTF_8), _FAST)
+    return _packed(_written(events))
 
 
 def unpack(data: bytes) -> list[Placed]:
     """Return the events that were packed, equal to them and independent."""
-    codec = Codec()
-    return [(at, codec.event(kind, body, at)) for at, kind, body in json.loads(zlib.decompress(data))]
+    return _read(_unpacked(data))
+
+
+def pack_plans(events: Iterable[tuple[int, PlanEvent]]) -> bytes:
+    """Return events with what views need of their plans. A note that several plans have is written once."""
+    known: dict[DigestLine, int] = {}
+    numbers, bare = list[list[int]](), list[Placed]()
+    for at, event in events:
+        plan = visible(event.plan)
+        numbers.append([known.setdefault(note, len(known)) for note in plan.digest.notes])
+        bare.append((at, replace(event, plan=_with_notes(plan, ()))))
+    return _packed((list(known), numbers, _written(bare)))
+
+
+def unpack_plans(data: bytes) -> dict[int, PlanEvent]:
+    """Return the events that were packed with `pack_plans`, by position."""
+    lines, numbers, bodies = _unpacked(data)
+    notes = [DigestLine(*line) for line in lines]
+    found: dict[int, PlanEvent] = {}
+    for (at, event), own in zip(_read(bodies), numbers, strict=True):
+        assert isinstance(event, PlanEvent)
+        found[at] = replace(event, plan=_with_notes(event.plan, tuple([notes[number] for number in own])))
+    return found
 
 
 def visible(plan: Plan) -> Plan:
@@ -38,3 +60,25 @@ def visible(plan: Plan) -> Plan:
 
 def _visible(digest: DigestContent) -> DigestContent:
     return replace(digest, weights=(), reserve=(), removed=())
+
+
+def _with_notes(plan: Plan, notes: tuple[DigestLine, ...]) -> Plan:
+    return replace(plan, digest=replace(plan.digest, notes=notes))
+
+
+def _written(events: Iterable[Placed]) -> list[Sequence[Any]]:
+    codec = Codec()
+    return [(at, *codec.written(event, at)) for at, event in events]
+
+
+def _read(bodies: Iterable[Sequence[Any]]) -> list[Placed]:
+    codec = Codec()
+    return [(at, codec.event(kind, body, at)) for at, kind, body in bodies]
+
+
+def _packed(values: Any) -> bytes:
+    return zlib.compress(to_json(values).encode(*UTF_8), _FAST)
+
+
+def _unpacked(data: bytes) -> Any:
+    return json.loads(zlib.decompress(data))

@@ -111,8 +111,11 @@ class Position(NamedTuple):
     codec: Codec
 
 
-def _first(*readers: LogReader | None) -> LogReader:
-    return next(reader for reader in readers if reader is not None)
+def _log(reader: LogReader | None) -> tuple[MemoryLog | None, LogReader]:
+    if reader is not None:
+        return None, reader
+    log = MemoryLog()
+    return log, log
 
 
 class SessionState:
@@ -142,10 +145,8 @@ class SessionState:
     ) -> None:
         self.config = config
         self.journal = journal
-        self.events = MemoryLog() if journal is None and reader is None else None
-        """The log of a session without a store; `None` for a replica, which reads another state's."""
-        self.reader = _first(journal, reader, self.events)
-        """Reads the log."""
+        self.events, self.reader = _log(journal or reader)
+        """The log, if this state keeps it: without a store, and not as a replica. And what reads it."""
         self.summaries = summaries
         self.pending_notifications: deque[Report] = deque() if pending_notifications is None else pending_notifications
         """Notifications that the driver emits after releasing the lock."""

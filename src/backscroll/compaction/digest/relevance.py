@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from operator import itemgetter
 
 from backscroll.compaction.digest.overwritten import Call, overwritten_lines
 from backscroll.compaction.digest.stale_lines import fingerprint, removed_lines
@@ -67,6 +68,16 @@ class Relevance:
                     for word in self.words(entry, at):
                         weights[word] += weight
         return weights
+
+    def heaviest(
+        self, groups: Sequence[Sequence[Entry]], before: Sequence[tuple[str, float]], most: int
+    ) -> tuple[tuple[str, float], ...]:
+        """Return the heaviest of these words with their weights. Those that weigh what they did share the tuples of
+        `before`, because the plans that an undo may reach are kept.
+        """
+        words = sorted(self.weigh(groups, before).items(), key=itemgetter(1), reverse=True)  # stable: the older first
+        known = dict(zip(before, before, strict=True))
+        return tuple([known.get(each, each) for each in words[:most]])
 
     @cached_property
     def asked(self) -> set[str]:

@@ -123,15 +123,7 @@ def content(
     reserve: tuple[DigestLine, ...],
 ) -> DigestContent:
     """Return a digest of these lines, with what the next one needs to know of `before` and of these groups."""
-    mentioned = frame.salience.weigh(groups, before.weights)
-    heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
-    known = {pair[0]: pair for pair in before.weights}
-    weights = tuple(  # with the pairs of the digest before, of which most stay: old plans are kept, too
-        [
-            old if (old := known.get(pair[0])) is not None and old[1] == pair[1] else pair
-            for pair in heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]
-        ]
-    )
+    weights = frame.salience.heaviest(groups, before.weights, min(MOST_WEIGHTS, int(frame.budget * WEIGHTS)))
     return DigestContent(notes, weights, reserve, covered, _removed(before, groups))
 
 
