@@ -167,7 +167,7 @@ def test_views_do_not_depend_on_when_a_plan_is_ready(messages, budget, ask):
     sessions = [session(way, **options) for way in ways]
     views = [steps_of(watched, messages, ask, budget) for watched in sessions]
     assert all(each == views[0] for each in views)
-    logs = [watched.manager._session.events for watched in sessions]
+    logs = [list(watched.manager._session.events) for watched in sessions]
     assert all(log == logs[0] for log in logs)
 
 

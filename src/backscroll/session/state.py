@@ -143,8 +143,7 @@ class SessionState:
         clock: Callable[[], float] | None = None,
         listened_to: bool = False,
     ) -> None:
-        self.config = config
-        self.journal = journal
+        self.config, self.journal = config, journal
         self.events, self.reader = _log(journal or reader)
         """The log, if this state keeps it: without a store, and not as a replica. And what reads it."""
         self.summaries = summaries
