@@ -7,7 +7,7 @@ that a handler may use the session.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -184,17 +184,15 @@ def _emit(opened: SessionRuntime, name: str, payload: dict[str, Any]) -> Operati
 
 async def _answer_async(question: Ask) -> Any:
     try:
-        call = in_thread if question.heavy else _called
-        answer = call(question.function, question.arguments)
+        if question.heavy:
+            answer = await asyncio.wrap_future(in_thread(question.function, question.arguments))
+        else:
+            answer = question.function(*question.arguments)
         if isinstance(answer, Future):
             return answer.result() if answer.done() else await asyncio.wrap_future(answer)
         return await answer if _is_awaitable(answer) else answer
     except Exception as error:
         return error
-
-
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    return function(*arguments)
 
 
 def _is_awaitable(answer: Any) -> bool:
