@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 
 from backscroll import ContextManager
-from backscroll.history import memory_log
 from backscroll.history.packing import PlanEvent, visible
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations
 from tests.fakes import RecordingSession, count_quarter
@@ -61,14 +59,12 @@ def comparable(event: Any) -> Any:
 @given(conversations(most=40), BUDGETS, ASK)
 def test_packed_events_read_as_they_happened(messages, budget, ask):
     happened: list[Any] = []
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(memory_log, "_TOGETHER", 2)
-        watched = RecordingSession(clear_at_least_tokens=400)
-        log = watched.manager._session.events
-        keep = log.append
-        log.append = lambda event: (happened.append(event), keep(event))
-        for number, message in enumerate(messages):
-            watched.manager.append(message)
-            if ask >> (number % 25) & 1:
-                watched.view(budget)
-        assert [comparable(event) for event in log] == [comparable(event) for event in happened]
+    watched = RecordingSession(clear_at_least_tokens=400)
+    log = watched.manager._session.events
+    log.together, keep = 2, log.append
+    log.append = lambda event: (happened.append(event), keep(event))
+    for number, message in enumerate(messages):
+        watched.manager.append(message)
+        if ask >> (number % 25) & 1:
+            watched.view(budget)
+    assert [comparable(event) for event in log] == [comparable(event) for event in happened]

@@ -23,15 +23,9 @@ class Clock:
         self.slept.append(threading.current_thread())
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    found = Clock()
-    monkeypatch.setattr(threads, "time", found)
-    return found
-
-
-def test_work_in_the_background_pauses_and_its_caller_does_not(clock):
-    count = threads.pausing(lambda text: Count(len(text)))
+def test_work_in_the_background_pauses_and_its_caller_does_not():
+    clock = Clock()
+    count = threads.pausing(lambda text: Count(len(text)), clock)
     wait = threads.start(lambda: [count("word").tokens for _ in range(40)])
     assert wait().result(10) == [4] * 40
     paused = len(clock.slept)

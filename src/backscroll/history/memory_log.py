@@ -26,7 +26,6 @@ from backscroll.history.packing import Placed, PlanEvent, pack, unpack, visible
 from backscroll.history.plan import Plan
 from backscroll.ports import Ask, Operation
 
-_TOGETHER = 64  # events packed at once: fewer compress less, and more take longer to read one of them
 _CHECKPOINT_EVERY = 1_000  # events: the past is read from the checkpoint before it
 _APART = frozenset(("message", "plan", "lane"))
 """Kinds of events that are large, and kept apart from the others."""
@@ -48,6 +47,8 @@ class MemoryLog:
     """The events of one session, by position. Iterating yields all of them, in order."""
 
     session = ""
+    together = 64
+    """Events packed at once: fewer compress less, and more take longer to read one of them."""
 
     def __init__(self) -> None:
         self._recent: list[LogEvent] = []
@@ -82,9 +83,9 @@ class MemoryLog:
                 if event.seq > evicted_to:
                     break
                 old = number
-        while old - done >= _TOGETHER:
-            self._pack(self._recent[done : done + _TOGETHER], self._start + done)
-            done += _TOGETHER
+        while old - done >= self.together:
+            self._pack(self._recent[done : done + self.together], self._start + done)
+            done += self.together
         del self._recent[:done]
         self._start += done
 

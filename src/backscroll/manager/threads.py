@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from threading import Thread, local
-from typing import Any
+from typing import Any, Protocol
 
 from backscroll.tokens.usage import Count
 
@@ -38,22 +38,34 @@ def start(work: Callable[[], Any]) -> Callable[[], Future[Any]]:
     return lambda: done
 
 
+class Clock(Protocol):
+    """What the module `time` has of this name."""
+
+    def perf_counter(self) -> float:
+        """Return seconds of a clock that never goes back."""
+        ...
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
+        ...
+
+
 class _Slice(local):
     """How long the work of this thread may go on before it lets others have the interpreter's lock."""
 
     end: float | None = None
-    """As `time.perf_counter` counts. `None`: this thread works for a caller that waits."""
+    """In seconds of the clock. `None`: this thread works for a caller that waits."""
 
 
 _slice = _Slice()
 
 
 def _in_slices(work: Callable[[], Any]) -> Any:
-    _slice.end = time.perf_counter() + _SLICE
+    _slice.end = 0.0
     return work()
 
 
-def pausing(count: Callable[[str], Count]) -> Callable[[str], Count]:
+def pausing(count: Callable[[str], Count], clock: Clock = time) -> Callable[[str], Count]:
     """Return a function that counts, and in a background thread pauses now and then.
 
     A thread of Python code keeps the interpreter's lock for 5 ms if another one waits for it, and an event loop waits
@@ -61,9 +73,9 @@ def pausing(count: Callable[[str], Count]) -> Callable[[str], Count]:
     """
 
     def counted(text: str) -> Count:
-        if _slice.end is not None and time.perf_counter() > _slice.end:
-            time.sleep(_PAUSE)
-            _slice.end = time.perf_counter() + _SLICE
+        if _slice.end is not None and clock.perf_counter() > _slice.end:
+            clock.sleep(_PAUSE)
+            _slice.end = clock.perf_counter() + _SLICE
         return count(text)
 
     return counted
