@@ -15,6 +15,7 @@ from backscroll.compaction.strategies import choose
 from backscroll.history.plan import Digest, Edit
 from tests.builders import ASK, BUDGETS, MessageFactory, checkpointing, conversations
 from tests.fakes import RecordingSession, count_quarter
+from tests.profiles import examples
 
 Start = Callable[[Callable[[], Any]], Callable[[], Any]]
 BUDGET = 4_000
@@ -159,7 +160,7 @@ def steps_of(watched: RecordingSession, messages: Sequence[Any], ask: int, budge
     return views
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=examples(30))
 @given(conversations(most=40), BUDGETS, ASK)
 def test_views_do_not_depend_on_when_a_plan_is_ready(messages, budget, ask):
     options = {"clear_at_least_tokens": 400, "cache_pricing": CachePricing()}
@@ -180,7 +181,7 @@ def test_long_sessions_are_the_same_however_it_runs(way):
     assert other.manager.get_messages_for_request() == usual.manager.get_messages_for_request()
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(every=st.sampled_from((5, 40, 10_000)), restarts=st.sets(st.integers(0, 40)))
 def test_a_reopened_session_makes_the_same_plan(tmp_path_factory, every, restarts):
     folder: Path = tmp_path_factory.mktemp("reopened")
