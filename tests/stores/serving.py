@@ -26,6 +26,8 @@ USER = "nobody"
 QUICK = ("fsync=off", "full_page_writes=off", "shared_buffers=32MB", "max_connections=200", "autovacuum=off")
 """What is written survives the end of any process, though not that of the machine."""
 
+_HELD = "pre-existing shared memory block"
+
 
 class PostgresServer:
     """A server with a folder and a socket of its own; it listens on no port unless it is told one."""
@@ -60,7 +62,25 @@ class PostgresServer:
     def start(self) -> None:
         command = [str(self._bin / "postgres"), "-D", str(self.folder / "data")]
         command += [part for setting in self._settings for part in ("-c", setting)]
+        begun = self._begin(command)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.address).close()
+            except psycopg.OperationalError:
+                told = (self.folder / "log").read_text()
+                assert time.monotonic() < until, told
+                if self._process.poll() is not None:
+                    assert _HELD in told[begun:], told
+                    self._begin(command)  # what was killed holds its memory a little longer
+                time.sleep(0.02)
+            else:
+                return
+
+    def _begin(self, command: list[str]) -> int:
+        """Start the process, and return where its log begins."""
         with (self.folder / "log").open("ab") as log:
+            begun = log.tell()
             self._process = subprocess.Popen(
                 command,
                 cwd="/",
@@ -70,16 +90,7 @@ class PostgresServer:
                 start_new_session=True,
                 **self._options,
             )
-        until = time.monotonic() + 60
-        while True:
-            try:
-                psycopg.connect(self.address).close()
-            except psycopg.OperationalError:
-                in_time = self._process.poll() is None and time.monotonic() < until
-                assert in_time, (self.folder / "log").read_text()
-                time.sleep(0.02)
-            else:
-                return
+        return begun
 
     def kill(self) -> None:
         """Ends every process of it, none of which can write anything any more."""
