@@ -1,11 +1,14 @@
 """The log of a session without a store: what no view shows is packed, and reads as it happened."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 
 from backscroll import ContextManager
-from backscroll.history.packing import PlanEvent, visible
+from backscroll.history.log import PlanRecorded
+from backscroll.history.packing import PlanEvent, pack_plans, unpack_plans, visible
+from backscroll.history.plan import Digest, DigestContent, DigestLine, Plan
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations
 from tests.fakes import RecordingSession, count_quarter
 
@@ -68,3 +71,16 @@ def test_packed_events_read_as_they_happened(messages, budget, ask):
         if ask >> (number % 25) & 1:
             watched.view(budget)
     assert [comparable(event) for event in log] == [comparable(event) for event in happened]
+
+
+def planned(at: int, notes: list[DigestLine]) -> tuple[int, PlanEvent]:
+    content = DigestContent(tuple(notes), (("word", 0.5),), (), 9, begun=(0,))
+    return at, PlanRecorded("main", Plan((Digest(0, at),), at, digest=content, last=at), (1, 2), 3, 4)
+
+
+def test_packed_plans_write_each_shared_note_once():
+    notes = [DigestLine(number, number, "turn", f"look({number})") for number in range(40)]
+    events = [planned(at, notes[: at + 1]) for at in range(30)]
+    found = unpack_plans(pack_plans(events))
+    assert found == {at: replace(event, plan=visible(event.plan)) for at, event in events}
+    assert len(pack_plans(events)) < 3 * len(pack_plans(events[-1:]))

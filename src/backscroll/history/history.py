@@ -69,6 +69,8 @@ class History:
         """`seq` of the newest message of the branch with sealed reasoning; -1 without one."""
         self.evicted_to = -1
         """The highest `seq` ever evicted; -1 while everything is in memory."""
+        self.evicted_length = 0
+        """Messages of the branch when messages were last evicted: those behind these are in memory."""
         self._turns = GroupIndex()
         self._held: dict[int, Entry] = {}
         self._apart: dict[int, MessageGroup] = {}
@@ -269,6 +271,7 @@ class History:
         past = History()
         past.branch, past.next_seq, past.epoch = self.branch.until(last), last + 1, self.epoch
         past.evicted_to, past._held, past._apart = self.evicted_to, self._held, self._apart
+        past.evicted_length = len(past.branch)  # what was evicted since then may be behind that of this history
         past._unnoted, past._pins, past.last = self._unnoted, self._pins, self._held[last]
         marks = past._marks = _Marks(self.leading, self.first_user, self.last_user, self.last_assistant, self.reminder)
         marks.protected = {seq for seq in self.protected if seq <= last}
@@ -309,7 +312,7 @@ class History:
             held |= before.held
         else:
             self._held, self._apart, self._unnoted = before.held, before.apart, before.unnoted
-            self.evicted_to = self.next_seq - 1
+            self.evicted_to, self.evicted_length = self.next_seq - 1, len(self.branch)
         self.last = self._held[self.branch[-1]] if self.branch else None
         self.epoch += 1
         for seq in self._pins:
@@ -337,7 +340,7 @@ class History:
                 going.append(seq)
         for seq in going:
             del self._held[seq]
-        self.evicted_to = max([self.evicted_to, *going])
+        self.evicted_to, self.evicted_length = max([self.evicted_to, *going]), len(self.branch)
         groups = [waiting.group for _, waiting in self._turns.open()]
         groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
         self._apart = {seq: group for group in groups for seq in group.members if seq not in self._held}
@@ -378,6 +381,7 @@ class History:
         """Restore a snapshot; `kept` are the messages that it names."""
         groups = {each.first: _group(each) for each in saved.groups}
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
+        self.evicted_length = len(self.branch)
         self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
         self._apart = {seq: group for group in groups.values() for seq in group.members}
         self._pins = dict(saved.pins)

@@ -28,15 +28,19 @@ def unpack(data: bytes) -> list[Placed]:
     return _read(_unpacked(data))
 
 
-def pack_plans(events: Iterable[tuple[int, PlanEvent]]) -> bytes:
+def pack_plans(events: Sequence[tuple[int, PlanEvent]]) -> bytes:
     """Return events with what views need of their plans. A note that several plans have is written once."""
-    known: dict[DigestLine, int] = {}
-    numbers, bare = list[list[int]](), list[Placed]()
+    known: dict[int, int] = {}  # by identity: a digest takes over the notes of the one before
+    lines, numbers, bare = list[DigestLine](), list[list[int]](), list[Placed]()
     for at, event in events:
-        plan = visible(event.plan)
-        numbers.append([known.setdefault(note, len(known)) for note in plan.digest.notes])
-        bare.append((at, replace(event, plan=_with_notes(plan, ()))))
-    return _packed((list(known), numbers, _written(bare)))
+        notes = event.plan.digest.notes
+        for note in notes:
+            if id(note) not in known:
+                known[id(note)] = len(lines)
+                lines.append(note)
+        numbers.append([known[id(note)] for note in notes])
+        bare.append((at, replace(event, plan=_with_notes(visible(event.plan), ()))))
+    return _packed((lines, numbers, _written(bare)))
 
 
 def unpack_plans(data: bytes) -> dict[int, PlanEvent]:

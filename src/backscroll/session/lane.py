@@ -24,7 +24,7 @@ def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
     if history.evicted_to < 0:
         return []
     if view is not None and _goes_on(lane, view, now):
-        return history.not_loaded(view.newer(history))
+        return view.newer_not_loaded(history)
     return history.not_loaded(seq for seq, _ in history.outside(lane.plan.gaps()))
 
 

@@ -126,9 +126,11 @@ class View:
         self.plan = with_weights(self.plan, added, self._around)
         return self.plan
 
-    def newer(self, history: History) -> Iterator[int]:
-        """Yield the `seq`s appended since the last update."""
-        return history.branch.between(self._cursor, len(history.branch))
+    def newer_not_loaded(self, history: History) -> list[int]:
+        """Return the messages appended since the last update that are not in memory."""
+        if self._cursor >= history.evicted_length:
+            return []
+        return history.not_loaded(history.branch.between(self._cursor, len(history.branch)))
 
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = (), *, reuse: "View | None" = None) -> None:
         """Add what was appended since the last update. `epoch` must equal the history's. `reuse`: a view that shows it

@@ -75,9 +75,10 @@ class Relevance:
         """Return the heaviest of these words with their weights. Those that weigh what they did share the tuples of
         `before`, because the plans that an undo may reach are kept.
         """
-        words = sorted(self.weigh(groups, before).items(), key=itemgetter(1), reverse=True)  # stable: the older first
-        known = dict(zip(before, before, strict=True))
-        return tuple([known.get(each, each) for each in words[:most]])
+        words = list(self.weigh(groups, before).items())  # those of `before` come first
+        words[: len(before)] = [old if old[1] is new[1] else new for old, new in zip(before, words, strict=False)]
+        words.sort(key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
+        return tuple(words[:most])
 
     @cached_property
     def asked(self) -> set[str]:
