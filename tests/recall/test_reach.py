@@ -7,7 +7,7 @@ import pytest
 
 from backscroll import BudgetError, ContextManager
 from backscroll.evaluation.readers import read
-from tests.builders import entry_of
+from backscroll.messages import read_message
 from tests.real import RECORDED, needs_recordings
 
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
@@ -41,14 +41,13 @@ def test_everything_left_out_returns_verbatim_by_reference(file):
             view = manager.get_messages_for_request(token_budget=budget)
         except BudgetError:
             continue
-        refs, recalled = references(view), {}
+        refs, recalled, messages = references(view), {}, manager.get_messages()
         for found in manager.explain():
             if found.state == "whole" or found.reason == "answers no call of this branch":
                 continue
             if found.state == "without reasoning":
                 continue  # sealed, and for its provider alone
-            entry = entry_of(manager, found.seq)
-            for number, part in enumerate(entry.reading.parts):
+            for number, part in enumerate(read_message(messages[found.seq]).parts):
                 reaching = [
                     ref for ref in refs if ref[0] <= found.seq <= ref[1] and (ref[2] is None or ref[2] == number)
                 ]

@@ -289,6 +289,15 @@ async def test_clear_at_least_tokens():
 
 
 @awaited
+async def test_plan_ahead():
+    """Without it the first request over the mark clears at once, instead of the one behind it."""
+    config = {"clear_at_least_tokens": 5_000}
+    assert await viewed(config, 200_000) == READING
+    _, told = await compacted({**config, "plan_ahead": False}, 200_000)
+    assert set(told["strategies"]) == {"cache savings"}
+
+
+@awaited
 async def test_cache_pricing():
     config = {"clear_at_least_tokens": 5_000}
     _, told = await compacted({**config, "cache_pricing": {"read": 0.1, "write": 1.25}}, 200_000, behind=BEHIND)

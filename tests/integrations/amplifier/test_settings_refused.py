@@ -79,6 +79,7 @@ WRONG: dict[str, list[Any]] = {
     "margin_tokens": [-1, 0.5],
     "overhead_tokens": [-1, "none"],
     "clear_at_least_tokens": [-1, 0.5],
+    "plan_ahead": ["no", 0, 1],
     "cache_pricing": [5, {"cache_read": 0.1}, {"read": "cheap"}, {"read": -1}],
     "tokenizer": ["o300k", 5],
     "model": ["", 5],

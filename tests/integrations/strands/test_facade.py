@@ -21,7 +21,7 @@ from backscroll.integrations.strands.registration import attached_to, conversati
 from backscroll.integrations.strands.settings import Compression, Config, Offloading, core_options, read_config
 from backscroll.notices import BackscrollWarning
 from tests.integrations.strands.agents import TOOLS, agent_of
-from tests.integrations.strands.scripted import Scripted
+from tests.integrations.strands.scripted import Scripted, call, sent
 
 
 def test_with_a_strategy_everything_is_on_and_keys_override():
@@ -242,3 +242,19 @@ def test_threshold_and_target_follow_from_the_settings(compression: Any, thresho
     options = core_options(read_config({"compression": compression}).compression, None)
     assert options["compact_threshold"] == threshold
     assert options["target_usage"] == pytest.approx(target)
+
+
+def first_compacted(**options: Any) -> int:
+    """The number of the first request that does not begin with all messages of the request before it."""
+    files = [call("read", {"path": f"{number}.py", "lines": 200}) for number in range(20)]
+    model = Scripted([*files, "Done."], window=16_000)
+    agent_of(model, ContextManagerPlugin("auto", **options))("Read the files.")
+    requests = [sent(request["messages"]) for request in model.requests]
+    return next(
+        number for number in range(1, 21) if requests[number][: len(requests[number - 1])] != requests[number - 1]
+    )
+
+
+def test_plan_ahead_is_an_option():
+    """A jump past the threshold waits for the request after it; without plans ahead it is compacted at once."""
+    assert first_compacted() == first_compacted(plan_ahead=False) + 1

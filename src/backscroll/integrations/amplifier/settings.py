@@ -168,6 +168,8 @@ class Config(SettingsModel):
     """tokens of a request outside the messages, such as tool definitions; default: learned from reported usage"""
     clear_at_least_tokens: Count = 10_000
     """clear old tool results early only if this frees at least this many tokens; 0: never clear early"""
+    plan_ahead: bool = True
+    """prepare a compaction that will soon be due in a thread, so that no request waits for it"""
     cache_pricing: PriceSettings | None = None
     """prices for that decision, relative to an uncached input token, and the lifetime of the provider's cache"""
     tokenizer: Text = "auto"
@@ -266,7 +268,7 @@ def _options(found: Config) -> dict[str, Any]:
     if margin is None:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
     share = reserve if reserve is not None else 0.5 if simple else 1.0
-    same = {"mode", "compact_at", "compact_to", "max_messages", "overhead_tokens", "tokenizer", "model"}
+    same = {"mode", "compact_at", "compact_to", "max_messages", "plan_ahead", "overhead_tokens", "tokenizer", "model"}
     key, lean = _key(found.encryption_key_env), found.mode == LEAN.name
     return found.model_dump(include=same) | {
         "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),

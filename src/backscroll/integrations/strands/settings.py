@@ -24,7 +24,7 @@ _FIXED = 2  # messages that a window must hold in addition to protected ones
 _ONLY = {TRUNCATE: ("window_size",), SUMMARIZE: ("summary_ratio", "system_prompt", "model")}
 OPTIONS = (
     *("mode", "store", "session", "storage", "lease", "redact", "on_event", "tokenizer"),
-    *("budget", "compact_at", "compact_to", "clear_at_least_tokens", "cache_pricing", "cache_marks"),
+    *("budget", "compact_at", "compact_to", "clear_at_least_tokens", "plan_ahead", "cache_pricing", "cache_marks"),
 )
 """Options of `backscroll.AsyncContextManager` that plugins accept."""
 
