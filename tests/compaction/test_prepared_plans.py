@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BackscrollWarning, CachePricing, ContextManager, ToolResultPreview
+from backscroll.compaction.reasoning import sealed
 from backscroll.compaction.strategies import choose
+from backscroll.evaluation.fake_providers import FakeAnthropic, reply
 from backscroll.history.plan import Digest, Edit
+from tests.bound_agent import BETAS, BINDING
 from tests.builders import ASK, BUDGETS, MessageFactory, checkpointing, conversations
 from tests.fakes import RecordingSession, count_quarter
 from tests.profiles import examples
@@ -98,6 +101,49 @@ def test_a_foreseen_compaction_runs_in_a_thread():
     assert len(compactions(watched)) >= 3
     assert strategy.threads
     assert threading.current_thread() not in strategy.threads
+
+
+@pytest.mark.parametrize(("thought", "result"), [(30, 200), (120, 5)], ids=["results leave", "reasoning leaves"])
+def test_reasoning_that_is_bound_is_prepared_for(thought, result):
+    """The provider refuses a request with reasoning behind the edited place, also with that made since."""
+    strategy, events = Watched(), list[str]()
+    answer = reply("I see.", thinking="Let me look. " * thought, calls=[("read", {"path": "next"})])
+    provider = FakeAnthropic(model="claude-opus-5-5", replies=lambda _: answer)
+    manager = ContextManager(
+        model="claude-opus-5-5", budget=16_000, strategies=[strategy], on_event=lambda name, _: events.append(name)
+    )
+    manager.append({"role": "user", "content": "Read the files."})
+    for number in range(60):
+        view = manager.get_messages_for_request()
+        content = provider.create(messages=view, thinking=BINDING, betas=BETAS)["content"]
+        found = {"type": "tool_result", "tool_use_id": content[-1]["id"], "content": f"{number} words " * result}
+        manager.append({"role": "assistant", "content": content}, {"role": "user", "content": [found]})
+    assert events.count("context:compaction") >= 2
+    assert "context:reasoning_removed" in events
+    assert threading.current_thread() not in strategy.threads
+
+
+def test_a_plan_first_shows_no_reasoning_made_since():
+    """What of it may be shown again is decided with the plan, by what fits."""
+    prepared: list[Any] = []
+    watched = session(lambda work: prepared.append(work()) or (lambda: prepared[-1]))
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+    said = {"role": "assistant", "content": [thought, {"type": "text", "text": "Well."}]}
+    watched.manager.append(TALK.say("user", "Talk."), said)
+    for number in range(60):
+        watched.manager.append(TALK.say("user", f"{number} words " * 50), said)
+        watched.view(BUDGET)
+        if prepared:
+            break
+    state, builder = lane(watched), prepared[0].builder
+    watched.manager.append(TALK.say("user", "more words"), said)
+    view = watched.manager.view()
+    assert thought in view[-1]["content"]
+    builder.follow(
+        watched.manager._session.history, state.view, calibrator=state.calibrator, targets=builder.targets, fresh=()
+    )
+    assert list(sealed(state.view))
+    assert not list(sealed(builder.view))
 
 
 def test_without_plan_ahead_the_request_compacts():
@@ -284,6 +330,16 @@ def test_anything_but_an_append_ends_it(what):
     assert compactions(watched)
 
 
+def test_a_plan_of_another_prompt_is_not_adopted():
+    watched = session(at_once)
+    watched.manager.set_system_prompt_factory(lambda: "Be brief.")
+    last = grow(watched, until=lambda: foreseen(watched))
+    watched.manager.set_system_prompt_factory(lambda: "Be thorough.")
+    add_result(watched, last + 1, size=450)  # over the threshold at once
+    assert watched.view(BUDGET)[0] == {"role": "system", "content": "Be thorough."}
+    assert len(compactions(watched)) == 1
+
+
 def test_a_late_result_ends_it():
     watched = session()
     watched.manager.append(TALK.say("user", "Read."), TALK.call(["slow"], "slow", {}), TALK.say("user", "Go on."))
@@ -303,7 +359,7 @@ def test_nothing_is_foreseen_while_a_call_is_open():
 
 @pytest.mark.parametrize("what", ["compaction", "batch"])
 def test_reasoning_made_since_never_follows_a_changed_prefix(what):
-    """The provider binds it to the view that it was made over, so the request decides by itself."""
+    """The provider binds it to the view that it was made over: a compaction removes it, and no batch is worth that."""
     talk = MessageFactory("anthropic")
     batches = {"clear_at_least_tokens": 400, "cache_pricing": CachePricing(read=1.0, write=1.0)}
     watched = session(**(batches if what == "batch" else {}))  # an unknown model is taken to bind its reasoning
@@ -321,6 +377,7 @@ def test_reasoning_made_since_never_follows_a_changed_prefix(what):
         watched.manager.append(talk.say("user", "more words " * 40), talk.say("assistant", "I see."))
         view = watched.view(BUDGET)
         assert view[: len(before)] == before or "signature" not in str(view)
+    assert [found["trigger"] for found in compactions(watched)][-1:] == (["threshold"] if what == "compaction" else [])
 
 
 def test_a_failing_strategy_reaches_the_request():

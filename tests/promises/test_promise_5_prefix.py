@@ -3,9 +3,10 @@
 from typing import Any
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from backscroll import events
-from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_triggers
+from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
 
 
 @given(conversations(), BUDGETS, ASK)
@@ -35,3 +36,14 @@ def test_5_asking_twice_gives_the_same(messages, budget, ask):
         assert watched.view(budget) == watched.view(budget)
 
     feed(messages, ask, check, watched)
+
+
+@given(st.lists(st.tuples(st.integers(10, 250), st.sampled_from([0, 0, 0, 1])), min_size=15, max_size=40))
+def test_view_begins_with_the_prompt_of_its_request(turns):
+    watched, talk, prompt = session_with_both_triggers(), MessageFactory("openai"), 0
+    watched.manager.set_system_prompt_factory(lambda: f"Prompt {prompt}.")
+    for words, changes in turns:
+        prompt += changes
+        watched.manager.append(talk.say("user", "more words " * words), talk.say("assistant", "I see."))
+        view = watched.view(2_500)
+        assert view is None or view[0]["content"] == f"Prompt {prompt}."

@@ -144,9 +144,12 @@ class PlanBuilder:
             targets: The targets of the request.
             fresh: Ephemeral messages that were not shown yet.
         """
-        self._view.advance(history, fresh, reuse=view)
-        self._view.plan = replace(self._view.plan, last=newest_seq(history))  # the model answered the view before
         self.history, self.before, self.fresh = history, view, fresh
+        if self.around.binds and next(sealed(view), None) is not None:
+            self._no_reasoning = self._all_reasoning()  # what was made since follows the view before
+        last = newest_seq(history)  # the model answered the view before
+        self._view.plan = replace(self._view.plan, last=last, no_reasoning=self._no_reasoning)
+        self._view.advance(history, fresh, reuse=view)
         self._calibrator, self.targets = calibrator, targets
         self._gone_for, self._gone, self._follows = view, NOTHING, view
 
@@ -179,11 +182,14 @@ class PlanBuilder:
         """Show no message with sealed reasoning, since what follows will edit the beginning of the view."""
         if not self.around.binds or next(sealed(self._view), None) is None:
             return
-        branch = self.history.branch
-        self._no_reasoning = united(self._removed_before, [SeqRange(branch[0], branch[-1])])
+        self._no_reasoning = self._all_reasoning()
         plan = self._view.plan
         self._view = self._build(self._plan(plan.edits, plan.summary_after, plan.digest), self._view)
         self.window = self._window(self.window.prose)
+
+    def _all_reasoning(self) -> tuple[SeqRange, ...]:
+        branch = self.history.branch
+        return united(self._removed_before, [SeqRange(branch[0], branch[-1])])
 
     def settle_reasoning(self) -> None:
         """Remove the reasoning behind the first edited place, and show the rest again where it fits."""

@@ -27,7 +27,7 @@ from backscroll.compaction.triggers import (
     reckoned,
     trigger_of,
 )
-from backscroll.history.log import Foreseen
+from backscroll.history.log import Foreseen, digest_of
 from backscroll.history.plan import hidden
 from backscroll.tokens.budget import TokenTargets
 from backscroll.view.view import View
@@ -85,13 +85,14 @@ def serves(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     """
     if lane.foreseen is None or now.limits.hard or hidden(lane.plan, now.limits.retain):
         return False
-    if not answered_since(lane, now):
+    if lane.outdated or not answered_since(lane, now):
         return False
-    if holds_reasoning(lane, now):
-        return False  # what was answered since has some, which the plan does not know
+    if lane.prompt != (None if now.prompt is None else digest_of(now.prompt)):
+        return False
     targets, estimate = reckoned(lane, now, budget)
     if lane.foreseen.what == "batch":
-        return not (over_trigger(lane, now, targets, estimate.upper) or is_cold(lane, now))
+        costs = holds_reasoning(lane, now) or is_cold(lane, now)
+        return not (costs or over_trigger(lane, now, targets, estimate.upper))
     over = measured_tokens(now, lane.view, budget) > budget
     return over or over_trigger(lane, now, targets, estimate.upper)
 

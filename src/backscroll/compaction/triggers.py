@@ -269,4 +269,4 @@ def _is_steady(lane: LaneState, now: PolicyInput) -> bool:
     """Return whether appends alone leave what a plan is made of as it is."""
     newest = now.history.newest
     pending = newest is None or newest.open_calls > 0  # results will join it
-    return not (pending or lane.outdated or holds_reasoning(lane, now))
+    return not (pending or lane.outdated)
