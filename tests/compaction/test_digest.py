@@ -14,6 +14,7 @@ from backscroll import ContextManager, events
 from backscroll.compaction.modes import STANDARD
 from tests.builders import DIALECTS, MessageFactory, session_with_both_triggers
 from tests.fakes import count_quarter
+from tests.profiles import examples
 from tests.views import summary_of
 
 RULES = (
@@ -48,7 +49,7 @@ def ruled(draw):
     return messages, stated
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(ruled(), st.integers(4_000, 9_000))
 def test_rules_of_a_user_stay_word_for_word_in_every_view(conversation, budget):
     messages, stated = conversation
@@ -78,7 +79,7 @@ def wordy():
 
 
 @pytest.mark.filterwarnings("ignore:the digest of lane")  # the smallest budgets cannot hold them all
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(ruled(), st.integers(1_000, 9_000))
 @example(wordy(), 3_000)
 def test_a_digest_takes_at_most_its_share_of_the_budget(conversation, budget):

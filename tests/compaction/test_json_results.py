@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager, Protection, ToolResultPreview
 from tests.builders import MessageFactory
 from tests.fakes import count_quarter
+from tests.profiles import examples
 from tests.views import is_cut_of, json_as_written
 
 TALK = MessageFactory("openai")
@@ -34,6 +35,7 @@ def documents(draw):
 
 
 @pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=examples(30))
 @given(documents(), st.sampled_from(STYLES), st.booleans())
 def test_json_result_cut_in_a_view_is_valid_json(way, document, style, newest):
     """Its values are those of the original at the same places, and the view fits."""
