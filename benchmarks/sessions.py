@@ -5,9 +5,11 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+_CHATS = 40  # conversations that make one long chat
 
 
 def source(folder: Path | None) -> list[dict[str, Any]]:
@@ -42,3 +44,33 @@ def endless(messages: list[dict[str, Any]], turn: int = 0) -> Iterator[dict[str,
             if "tool_call_id" in again:
                 again["tool_call_id"] = f"{again['tool_call_id']}-{now}"
             yield again
+
+
+def fresh(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a conversation over and over, with texts that are new in each round."""
+    for number, message in enumerate(endless(list(messages))):
+        content = message.get("content")
+        if number >= len(messages) and isinstance(content, str):
+            message["content"] = f"{content}\n(message {number})"
+        yield message
+
+
+def steps_of(messages: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Group messages into steps: each request is made behind a message that is not the assistant's."""
+    step: list[dict[str, Any]] = []
+    for message in messages:
+        step.append(message)
+        if message["role"] != "assistant":
+            yield step
+            step = []
+
+
+def chat(folder: Path) -> list[dict[str, Any]]:
+    """Join conversations in which the user and the assistant take turns."""
+    found: list[dict[str, Any]] = []
+    for file in sorted(folder.glob("*/norm.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            messages = json.loads(line)["messages"]
+            if file.parent.name.startswith("tau") and len(found) < _CHATS * 30:
+                found += [message for message in messages if message["role"] != "system" or not found]
+    return found

@@ -30,12 +30,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from peers.measures import Bare
-from sessions import endless, recorded
+from sessions import chat, fresh, recorded, steps_of
 
 from backscroll import ContextManager
 from backscroll.messages import copy_message, read_message
@@ -43,7 +43,6 @@ from backscroll.tokens.engines import resolve
 
 Message = dict[str, Any]
 HERE = Path(__file__).resolve().parent
-_CHATS = 40  # conversations that make one long chat
 _MARK = re.compile(r"(<!-- floors -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -53,36 +52,6 @@ class Case(NamedTuple):
     session: str
     budget: int
     store: str
-
-
-def fresh(messages: Sequence[Message]) -> Iterator[Message]:
-    """Yield a conversation over and over, with texts that are new in each round."""
-    for number, message in enumerate(endless(list(messages))):
-        content = message.get("content")
-        if number >= len(messages) and isinstance(content, str):
-            message["content"] = f"{content}\n(message {number})"
-        yield message
-
-
-def steps_of(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Group messages into steps: each request is made behind a message that is not the assistant's."""
-    step: list[Message] = []
-    for message in messages:
-        step.append(message)
-        if message["role"] != "assistant":
-            yield step
-            step = []
-
-
-def chat(folder: Path) -> list[Message]:
-    """Join conversations in which the user and the assistant take turns."""
-    found: list[Message] = []
-    for file in sorted(folder.glob("*/norm.jsonl")):
-        for line in file.read_text("utf-8").splitlines():
-            messages = json.loads(line)["messages"]
-            if file.parent.name.startswith("tau") and len(found) < _CHATS * 30:
-                found += [message for message in messages if message["role"] != "system" or not found]
-    return found
 
 
 # -- the processes --

@@ -34,17 +34,30 @@ def test_everybody_has_as_many_turns(run):
         ]
 
 
-def test_our_steps_have_a_floor_to_compare_with(tmp_path):
+def table_of(name, tmp_path, *arguments):
+    """The table of a benchmark about one made-up chat, as its cells."""
     folder = tmp_path / "tau"
     folder.mkdir()
     turns = [{"role": ("user", "assistant")[n % 2], "content": f"We say {n}. " * 9} for n in range(40)]
     (folder / "norm.jsonl").write_text(json.dumps({"messages": turns}), "utf-8")
-    asked = ["--sessions", "chat", "--transcripts", str(tmp_path), "--budgets", "1000", "--repeat", "1"]
-    sizes = ["--length", "40", "--steps", "30"]
-    command = [sys.executable, "-W", "error", str(BENCHMARKS / "step_floor.py"), *asked, *sizes]
+    asked = ["--sessions", "chat", "--transcripts", str(tmp_path), *arguments]
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / name), *asked]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+
+
+def test_memory_is_compared_with_the_text(tmp_path):
+    rows = table_of("memory.py", tmp_path, "--lengths", "400,1200", "--budget", "1000")
+    assert [row[:3] for row in rows] == [["chat", "401", "0.0 MB"], ["chat", "1,201", "0.1 MB"]]
+    assert all(float(row[4]) > 0 for row in rows)
+    assert rows[0][5] == "-"
+    assert float(rows[1][5]) > 0
+
+
+def test_our_steps_have_a_floor_to_compare_with(tmp_path):
+    sizes = ["--budgets", "1000", "--repeat", "1", "--length", "40", "--steps", "30"]
+    rows = table_of("step_floor.py", tmp_path, *sizes)
     assert [row[:3] for row in rows] == [["chat", "1,000", "memory"], ["chat", "1,000", "sqlite"]]
     for row in rows:
         assert all(float(cell.split()[0]) > 0 for cell in row[4:7])
