@@ -47,41 +47,59 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
     Returns:
         Whether anything changed.
     """
-    accepted = all_validated(messages, state.config.redact)
+    messages = list(messages)  # the caller may change theirs while this waits
+    known = 0 if kept is not None else state.given.in_common(messages)
+    accepted = all_validated(messages[known:], state.config.redact)
+    history, epoch = state.history, state.history.epoch
     yield from enter(state)
     with tries(state) as attempts:
         for _ in attempts:
-            branch = state.history.branch
-            same, given = yield from _in_common(state, accepted, kept)
-            rest = accepted[given:]
-            if same == len(branch) and not rest:
-                return False
-            readings = list(map(read_new, rest))
-            counts = yield Ask(state.config.measure, (readings,), heavy=True)
-            back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
-            before = (yield from past(state.history, state.reader, back[0].to)) if back else None
-            joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
-            added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
-            stored = [addition.event for addition in added if addition.event is not None]
-            if (yield from commit(state, [*back, *stored])):
-                if before is not None:
-                    state.history.rewind_to(before)
-                    state.follow(back[0])
-                for addition in added:
-                    add(state, addition)
-                return True
+            if known and (state.history is not history or state.history.epoch != epoch):
+                accepted, known = [*all_validated(messages[:known], state.config.redact), *accepted], 0
+            changed = yield from _replace(state, accepted, known, kept)
+            if changed is None:
+                continue
+            if kept is None and len(state.history.branch) == len(messages):
+                state.given.note(messages, known)
+            return changed
     raise too_many_conflicts()
 
 
-def _in_common(state: SessionState, messages: Sequence[Message], kept: Kept | None) -> Operation[Match]:
-    """Return how many messages both begin with, counted in either list."""
+def _replace(state: SessionState, messages: Sequence[Message], known: int, kept: Kept | None) -> Operation[bool | None]:
+    """Try once to make the branch hold these messages behind the first `known` that it has. Returns whether anything
+    changed; None if another writer changed it at the same time.
+    """
+    branch = state.history.branch
+    same, given = yield from _in_common(state, messages, known, kept)
+    rest = messages[given - known :]
+    if same == len(branch) and not rest:
+        return False
+    readings = list(map(read_new, rest))
+    counts = yield Ask(state.config.measure, (readings,), heavy=True)
+    back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
+    before = (yield from past(state.history, state.reader, back[0].to)) if back else None
+    joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
+    added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
+    stored = [addition.event for addition in added if addition.event is not None]
+    if not (yield from commit(state, [*back, *stored])):
+        return None
+    if before is not None:
+        state.history.rewind_to(before)
+        state.follow(back[0])
+    for addition in added:
+        add(state, addition)
+    return True
+
+
+def _in_common(state: SessionState, messages: Sequence[Message], known: int, kept: Kept | None) -> Operation[Match]:
+    """Return how many messages both begin with, counted in either list; `known` of them are before `messages`."""
     if kept is not None:
         return match(messages, (yield from stored_messages(state)), kept)
-    same = 0
+    same = known
     branch = state.history.branch
-    for seqs in chunks(list(branch.between(0, min(len(branch), len(messages))))):
+    for seqs in chunks(list(branch.between(known, min(len(branch), known + len(messages))))):
         for entry in (yield from fetch(state, seqs)):
-            if not same_json(entry.message, messages[same]):
+            if not same_json(entry.message, messages[same - known]):
                 return Match(same, same)
             same += 1
     return Match(same, same)

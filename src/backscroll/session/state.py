@@ -39,6 +39,7 @@ from backscroll.history.plan import Plan, same_view, without, without_native
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.ports import Tokenizer
+from backscroll.session.given import GivenMessages
 from backscroll.tokens.budget import BudgetOptions, default_budget
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
@@ -192,6 +193,8 @@ class SessionState:
         """How often the change in progress lost against other writers."""
         self.prompts: set[str] = set()
         """Digests of system prompts whose text is in the log."""
+        self.given = GivenMessages()
+        """What callers of `set_messages` handed over."""
         self.looked_at: Position | None = None
         """The replica of the request read last, because the next one read is usually near."""
 
@@ -276,6 +279,7 @@ class SessionState:
                 return
         if isinstance(event, Rewound):
             self.ephemerals = [found for found in self.ephemerals if found.after <= event.to]
+            self.given.cut(len(self.history.branch))
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
