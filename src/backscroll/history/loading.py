@@ -18,7 +18,7 @@ from backscroll.history.log import (
 )
 from backscroll.history.log_reader import LogReader
 from backscroll.history.plan import newest
-from backscroll.messages import read_message
+from backscroll.messages import Message, read_message
 from backscroll.ports import Operation, T
 
 CHUNK = 500  # messages loaded at once when many are searched
@@ -41,6 +41,14 @@ def fetch(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation
                 check_counts(event, reading)
             loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group)
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
+
+
+def fetch_messages(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation[list[Message]]:
+    """Return these messages as they are stored, which costs half of `fetch`. They are no copies."""
+    missing = history.not_loaded(seqs)
+    loaded = {event.seq: event.message for event in (yield from reader.load(missing))} if missing else {}
+    held = ((seq, history.get(seq)) for seq in seqs)
+    return [loaded[seq] if entry is None else entry.message for seq, entry in held]
 
 
 def load(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation[None]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from backscroll.history.history import Entry
-from backscroll.history.loading import chunks, load_group, past
+from backscroll.history.loading import chunks, fetch_messages, load_group, past
 from backscroll.history.log import PinChanged, Rewound
 from backscroll.messages import Message, all_validated, read_new, same_json
 from backscroll.ports import Ask, Operation
@@ -15,7 +15,6 @@ from backscroll.session.store_sync import (
     commit,
     commit_and_apply,
     enter,
-    fetch,
     fetch_one,
     flush_deferred,
     too_many_conflicts,
@@ -98,8 +97,8 @@ def _in_common(state: SessionState, messages: Sequence[Message], known: int, kep
     same = known
     branch = state.history.branch
     for seqs in chunks(list(branch.between(known, min(len(branch), known + len(messages))))):
-        for entry in (yield from fetch(state, seqs)):
-            if not same_json(entry.message, messages[same - known]):
+        for message in (yield from fetch_messages(state.history, state.reader, seqs)):
+            if not same_json(message, messages[same - known]):
                 return Match(same, same)
             same += 1
     return Match(same, same)

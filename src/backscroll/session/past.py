@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.history.loading import chunks
+from backscroll.history.loading import chunks, fetch_messages
 from backscroll.messages import Message, copy_message, read_message
 from backscroll.messages.echoes import Echoes
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import enter, fetch, flush_deferred, load_state, refresh_lane
+from backscroll.session.store_sync import enter, flush_deferred, load_state, refresh_lane
 from backscroll.session.system_prompt import prompt_of
 
 
@@ -24,7 +24,7 @@ def stored_messages(state: SessionState, start: int = 0) -> Operation[list[Messa
     copies: list[Message] = []
     branch = state.history.branch
     for seqs in chunks(list(branch.between(start, len(branch)))):
-        copies += [copy_message(entry.message) for entry in (yield from fetch(state, seqs))]
+        copies += map(copy_message, (yield from fetch_messages(state.history, state.reader, seqs)))
     return copies
 
 
