@@ -89,6 +89,7 @@ $(PEERS)/.ready: $(READY) benchmarks/requirements-peers.lock
 bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part costs; an hour and more
 	$(PEERS)/bin/python benchmarks/side_by_side.py $(BENCH)
 	$(BIN)/python benchmarks/step_floor.py
+	$(BIN)/python benchmarks/stalls.py
 	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/event_loop.py

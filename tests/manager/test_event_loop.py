@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -83,6 +83,7 @@ def asked_of(operation: Operation[Any]) -> dict[str, bool]:
             name = getattr(getattr(question.function, "func", question.function), "__name__", "?")
             found[name] = found.get(name, False) or question.heavy
             answer = question.function(*question.arguments)
+            answer = answer.result() if isinstance(answer, Future) else answer
     except StopIteration:
         return found
 
@@ -105,6 +106,19 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert not asked_of(manager._recall(3))["_page"]
     assert asked_of(window_report(session, "main"))["_report"]
     assert asked_of(replace(session, [*head, result]))["measure"]
+
+
+def test_many_short_texts_are_counted_and_stored_in_a_thread(tmp_path):
+    calls = [{**FETCH, "id": f"c{number}"} for number in range(100)]
+    results = [{"role": "tool", "tool_call_id": f"c{number}", "content": lines_of(1_000)} for number in range(100)]
+    with ContextManager(tokenizer=count_quarter, store=f"sqlite:///{tmp_path}/a.db", session="one") as manager:
+        session = manager._session
+        manager.append({"role": "user", "content": "the first count is always worth one"})
+        head = asked_of(append(session, [{"role": "assistant", "content": None, "tool_calls": calls}]))
+        assert head == {"measure": False, "append": False}
+        assert asked_of(append(session, results[:9])) == {"measure": False, "append": False}
+        assert asked_of(append(session, results[9:])) == {"measure": True, "encode_all": True, "append": True}
+        assert len(manager.get_messages_for_request()) == 102
 
 
 def test_a_page_of_several_messages_joins_no_more_than_it_needs():

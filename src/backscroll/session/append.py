@@ -73,7 +73,7 @@ def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[
     readings = [read_message(message) for message in accepted]
     for message, reading in zip(accepted, readings, strict=True):
         check_shape(message, reading)
-    heavy = not state.measured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
+    heavy = not state.measured or sum([len(part.text) for reading in readings for part in reading.parts]) > LONG
     counts = yield Ask(state.config.measure, (readings,), heavy)
     state.measured = True
     return list(zip(accepted, readings, counts, strict=True))
