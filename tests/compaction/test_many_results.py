@@ -1,4 +1,4 @@
-"""A thousand results at once, and a log that repeats itself: work grows with their number. Counts, no clocks."""
+"""Work that grows with the number of results and lines, and work that is done once. Counts, no clocks."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ from backscroll import ContextManager
 from backscroll.compaction.digest.line_selection import FRAME, cover
 from backscroll.messages import ParsedMessage, read_message
 from backscroll.messages.reader import NO_FLAGS
+from backscroll.messages.structure import cut_json
 from tests.fakes import count_quarter
 
 
@@ -90,3 +91,14 @@ def test_lines_that_mention_the_same_are_weighed_a_few_times():
         return calls_of(lambda: cover(lines, {"db_pool": 1.0, "error_17": 1.0}, 3 * number))
 
     assert calls(2_000) <= 5 * calls(500)
+
+
+def test_long_json_that_is_counted_and_then_shown_is_cut_once():
+    text = json.dumps([{"id": number, "name": f"n{number}"} for number in range(3_000)])
+
+    def cut() -> str | None:
+        return cut_json(text, 0, 0, ((1, 40_000), (50_000, 60_000)), "[ref:1.0]")
+
+    first, again = calls_of(cut), calls_of(cut)
+    assert first > 1_000
+    assert again < 20

@@ -98,6 +98,9 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(append(session, [result])) == {"measure": True}
     assert asked_of(request(session, None, None, "main"))["_fit"]
     assert asked_of(request(session, None, None, "main")).get("_fit") is None  # nothing was due
+    asked_of(append(session, [{"role": "assistant", "content": "so " * 40}] * manager._session.events.together))
+    asked_of(append(session, [{"role": "user", "content": "so " * 24_000}, {"role": "user", "content": "go on"}]))
+    assert asked_of(request(session, None, None, "main"))["_bodies"]
     assert asked_of(manager._recall(query="line_7"))["add"]
     assert asked_of(manager._recall(query="line_8"))["_look"]
     assert asked_of(manager._recall(pattern="line_7"))["list"]

@@ -95,7 +95,7 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
     if id is not None:
         state.apply(happening[-1])
     if state.journal is not None and state.journal.due:
-        write_checkpoint(state)
+        yield from write_checkpoint(state)
     return True
 
 
