@@ -9,13 +9,15 @@ import pytest
 
 from backscroll import AsyncContextManager, BudgetError, ContextManager
 from backscroll.compaction.sampling import READ
+from backscroll.history.memory_log import _bodies
+from backscroll.manager.driver import _steps
 from backscroll.ports import AcquireLock, Ask, Operation
 from backscroll.session.append import append
 from backscroll.session.branching import replace
 from backscroll.session.request import request
 from backscroll.session.window_report import window_report
 from tests.builders import ASKED, FETCH, lines_of
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 PATIENCE = 60.0  # seconds after which a wait counts as a deadlock; far beyond what any of these needs
 
@@ -194,6 +196,26 @@ def test_a_request_given_up_in_a_compaction_changes_nothing():
         assert manager.usage().compactions == 1
 
     asyncio.run(run())
+
+
+def test_a_compaction_given_up_while_it_packs_is_reported_later():
+    recorded = RecordingSession(budget=10_000, strategies=["digest"])
+    manager = recorded.manager
+    manager.append(*long_talk(40))
+    steps = _steps(manager._opened, request(manager._session, None, None, "main"))
+    answer = None
+    while not (isinstance(question := steps.send(answer), Ask) and question.function is _bodies):
+        answer = None
+        if isinstance(question, AcquireLock):
+            manager._opened.turnstile.acquire()
+        else:
+            answer = question.function(*question.arguments)
+    steps.close()
+    assert recorded.compactions == 0
+    manager.append({"role": "assistant", "content": "done"}, {"role": "user", "content": "next"})
+    assert recorded.compactions == 1
+    assert manager.get_messages()[-1] == {"role": "user", "content": "next"}
+    assert len(manager.get_messages()) == 83
 
 
 def test_threads_waiting_for_the_lock_do_not_hold_its_holder_up():
