@@ -90,6 +90,7 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(PEERS)/bin/python benchmarks/side_by_side.py $(BENCH)
 	$(BIN)/python benchmarks/step_floor.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/stalls.py
 	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/event_loop.py

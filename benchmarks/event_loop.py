@@ -199,7 +199,7 @@ async def looked_at(mine: AsyncContextManager, steps: Steps, seq: int, size: int
     """Everything that reads a session; `seq`: the large message."""
     await steps.run("get_messages", mine.get_messages)
     await steps.run("explain", mine.explain)
-    await steps.run("status", mine.status)
+    await steps.run("window_report", mine.window_report)
     await steps.run("compact", mine.compact)
     await steps.run("undo_compaction", mine.undo_compaction)
     await steps.run("request after undo", mine.get_messages_for_request)
@@ -213,7 +213,7 @@ async def looked_at(mine: AsyncContextManager, steps: Steps, seq: int, size: int
     await steps.run("recall pattern", lambda: mine.recall(pattern=r"item_17\b"))
     await steps.run("recall no match", lambda: mine.recall(pattern=r"zzz+yy\d"))
     await steps.run("view(at)", lambda: mine.view(seq))
-    asked = await steps.run("requests", mine.requests)
+    asked = await steps.run("list_requests", mine.list_requests)
     await steps.run("sent", lambda: mine.get_request(asked[0].at))
     await steps.run("pin", lambda: mine.pin(0))
     await steps.run("rewind", lambda: mine.rewind(seq + 2))

@@ -296,9 +296,9 @@ class Ask(NamedTuple):
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     heavy: bool = False
-    """Run in a thread: long texts are counted, views compacted and sessions searched outside the event loop. If the
-    caller is cancelled, the function still runs to its end and its result is dropped; later operations of the
-    session wait for it.
+    """Run in a thread: long texts are counted and stored, views compacted and sessions searched outside the event loop.
+    If the caller is cancelled, the function still runs to its end, its result is dropped, and the lock is free
+    meanwhile. So it must not change the session's state.
     """
     tolerant: bool = False
     """Send an exception back as the result, instead of ending the operation."""

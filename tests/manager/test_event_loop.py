@@ -2,20 +2,22 @@
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from backscroll import AsyncContextManager, BudgetError, ContextManager
 from backscroll.compaction.sampling import READ
+from backscroll.history.memory_log import _bodies
+from backscroll.manager.driver import _steps
 from backscroll.ports import AcquireLock, Ask, Operation
 from backscroll.session.append import append
 from backscroll.session.branching import replace
 from backscroll.session.request import request
 from backscroll.session.window_report import window_report
 from tests.builders import ASKED, FETCH, lines_of
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 PATIENCE = 60.0  # seconds after which a wait counts as a deadlock; far beyond what any of these needs
 
@@ -83,6 +85,7 @@ def asked_of(operation: Operation[Any]) -> dict[str, bool]:
             name = getattr(getattr(question.function, "func", question.function), "__name__", "?")
             found[name] = found.get(name, False) or question.heavy
             answer = question.function(*question.arguments)
+            answer = answer.result() if isinstance(answer, Future) else answer
     except StopIteration:
         return found
 
@@ -97,6 +100,9 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(append(session, [result])) == {"measure": True}
     assert asked_of(request(session, None, None, "main"))["_fit"]
     assert asked_of(request(session, None, None, "main")).get("_fit") is None  # nothing was due
+    asked_of(append(session, [{"role": "assistant", "content": "so " * 40}] * manager._session.events.together))
+    asked_of(append(session, [{"role": "user", "content": "so " * 24_000}, {"role": "user", "content": "go on"}]))
+    assert asked_of(request(session, None, None, "main"))["_bodies"]
     assert asked_of(manager._recall(query="line_7"))["add"]
     assert asked_of(manager._recall(query="line_8"))["_look"]
     assert asked_of(manager._recall(pattern="line_7"))["list"]
@@ -105,6 +111,19 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert not asked_of(manager._recall(3))["_page"]
     assert asked_of(window_report(session, "main"))["_report"]
     assert asked_of(replace(session, [*head, result]))["measure"]
+
+
+def test_many_short_texts_are_counted_and_stored_in_a_thread(tmp_path):
+    calls = [{**FETCH, "id": f"c{number}"} for number in range(100)]
+    results = [{"role": "tool", "tool_call_id": f"c{number}", "content": lines_of(1_000)} for number in range(100)]
+    with ContextManager(tokenizer=count_quarter, store=f"sqlite:///{tmp_path}/a.db", session="one") as manager:
+        session = manager._session
+        manager.append({"role": "user", "content": "the first count is always worth one"})
+        head = asked_of(append(session, [{"role": "assistant", "content": None, "tool_calls": calls}]))
+        assert head == {"measure": False, "append": False}
+        assert asked_of(append(session, results[:9])) == {"measure": False, "append": False}
+        assert asked_of(append(session, results[9:])) == {"measure": True, "encode_all": True, "append": True}
+        assert len(manager.get_messages_for_request()) == 102
 
 
 def test_a_page_of_several_messages_joins_no_more_than_it_needs():
@@ -177,6 +196,26 @@ def test_a_request_given_up_in_a_compaction_changes_nothing():
         assert manager.usage().compactions == 1
 
     asyncio.run(run())
+
+
+def test_a_compaction_given_up_while_it_packs_is_reported_later():
+    recorded = RecordingSession(budget=10_000, strategies=["digest"])
+    manager = recorded.manager
+    manager.append(*long_talk(40))
+    steps = _steps(manager._opened, request(manager._session, None, None, "main"))
+    answer = None
+    while not (isinstance(question := steps.send(answer), Ask) and question.function is _bodies):
+        answer = None
+        if isinstance(question, AcquireLock):
+            manager._opened.turnstile.acquire()
+        else:
+            answer = question.function(*question.arguments)
+    steps.close()
+    assert recorded.compactions == 0
+    manager.append({"role": "assistant", "content": "done"}, {"role": "user", "content": "next"})
+    assert recorded.compactions == 1
+    assert manager.get_messages()[-1] == {"role": "user", "content": "next"}
+    assert len(manager.get_messages()) == 83
 
 
 def test_threads_waiting_for_the_lock_do_not_hold_its_holder_up():

@@ -1,8 +1,10 @@
 """What a strategy sees: the groups of a view, with their sizes and protection."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from operator import attrgetter
 from typing import Protocol
 
 from backscroll.compaction.digest.relevance import Relevance
@@ -37,6 +39,7 @@ PROSE = 0.1  # of the budget that a model's summary is asked to take: users' wor
 _FEWER = (1.0, 0.5, 0.0)  # of a result's pieces, if the first cut is larger than it should be
 _MARK = 60  # characters of the mark that bears the reference
 OF_COVERED = 0.45  # of what it covers: a digest nearly as long as the original is no digest
+_seq = attrgetter("seq")
 LEAST_DIGEST = 200  # tokens that it may take however little it covers: rules in it must not leave while there is room
 
 
@@ -307,7 +310,7 @@ class Window:
                 gone.update(id(units[seq]) for seq in within(edit, units))
                 continue
             unit = units[edit.seq]
-            entry = next(entry for entry in unit.entries if entry.seq == edit.seq)
+            entry = unit.entries[bisect_left(unit.entries, edit.seq, key=_seq)]
             before = estimate_count(self._present(unit, entry, edit.part), self.family)
             after = estimate_count(edit.count, self.family)
             won = Estimate(int(before[0] - after[0]), int(before[1] - after[1]))

@@ -100,6 +100,10 @@ class Codec:
                 return twin
         return self
 
+    def encode_all(self, events: Iterable[LogEvent], first: int) -> list[Record]:
+        """Encode events whose positions begin at `first`."""
+        return [self.encode(event, at) for at, event in enumerate(events, first)]
+
     def encode(self, event: LogEvent, at: int) -> Record:
         """Encode an event whose position will be `at`."""
         kind, body = self.written(event, at)

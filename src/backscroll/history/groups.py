@@ -35,7 +35,10 @@ class MessageGroup:
         gone = self.orphans.get(seq)
         if not gone:
             return True
-        return () not in gone and any(part.path[:2] not in gone and (part.text or part.media) for part in reading.parts)
+        paths = frozenset(gone)
+        return () not in gone and any(
+            part.path[:2] not in paths and (part.text or part.media) for part in reading.parts
+        )
 
 
 class Waiting(NamedTuple):

@@ -224,7 +224,7 @@ class History:
                 self._held[seq].group = group
         if self.evicted_to >= group.first:
             self._apart.update((seq, group) for seq in group.members if seq not in self._held)
-        if not noted or not self._unnoted.isdisjoint(group.members):
+        if not noted or (self._unnoted and not self._unnoted.isdisjoint(group.members)):
             self._unnoted.update(group.members)
 
     def _mark(self, entry: Entry) -> None:

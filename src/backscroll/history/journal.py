@@ -23,7 +23,7 @@ from backscroll.history.log import (
     digest_of,
 )
 from backscroll.history.plan import Plan
-from backscroll.ports import Ask, Operation, Record, Store, Stored, Tip, Turn, WriterLease
+from backscroll.ports import LONG, Ask, Operation, Record, Store, Stored, Tip, Turn, WriterLease
 
 CHECKPOINT_EVERY = 2_000  # records after a checkpoint that make the next one due
 _PAGE = 256  # records read at once on the way back to a checkpoint
@@ -93,13 +93,19 @@ class Journal:
                 self.lease.refused()
                 raise kept
         codec = self._codec.after(happening)
-        records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._tip.end)]
+        added = [event for event in happening if isinstance(event, MessageAdded)]
+        heavy = sum([count.size for event in added for count in event.counts]) > LONG
+        records: list[Record] = (
+            (yield Ask(codec.encode_all, (happening, self._tip.end), heavy=True))
+            if heavy
+            else codec.encode_all(happening, self._tip.end)
+        )
         add = partial(self.store.append, incarnation=self._tip.incarnation)
         if self.turn is not None:
             add, self.turn = partial(add, turn=self.turn), None
         first_asked = self._asked is None
         self._asked = self._asked or _Asked(len(self._buffer), happening)
-        answer = yield Ask(add, (self.session, self._tip.end, records), tolerant=True)
+        answer = yield Ask(add, (self.session, self._tip.end, records), heavy, tolerant=True)
         if isinstance(answer, ConflictError):
             self._asked = None if first_asked else self._asked
             if self.lease is None:

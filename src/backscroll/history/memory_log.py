@@ -75,34 +75,34 @@ class MemoryLog:
 
     # -- writing --
 
-    def pack(self, evicted_to: int) -> None:
+    def pack(self, evicted_to: int) -> Operation[None]:
         """Pack the events up to the message with this `seq`, which is the newest that was evicted."""
-        old = done = 0
+        old = 0
         for number, event in enumerate(self._recent, 1):
             if isinstance(event, MessageAdded):
                 if event.seq > evicted_to:
                     break
                 old = number
-        while old - done >= self.together:
-            self._pack(self._recent[done : done + self.together], self._start + done)
-            done += self.together
-        del self._recent[:done]
-        self._start += done
+        starts = range(0, old - self.together + 1, self.together)
+        groups = [list(enumerate(self._recent[at : at + self.together], self._start + at)) for at in starts]
+        if groups:
+            bodies: list[tuple[bytes, bytes]] = yield Ask(_bodies, (groups,), heavy=True)
+            for events, (messages, others) in zip(groups, bodies, strict=True):
+                self._add(events, messages, others)
+            done = len(groups) * self.together
+            del self._recent[:done]
+            self._start += done
 
-    def _pack(self, events: Sequence[LogEvent], start: int) -> None:
-        messages, others = list[Placed](), list[Placed]()
+    def _add(self, events: Sequence[Placed], messages: bytes, others: bytes) -> None:
         last = self._chunks[-1].last_seq if self._chunks else -1
-        for at, event in enumerate(events, start):
+        for at, event in events:
             if isinstance(event, MessageAdded):
-                messages.append((at, event))
                 last = event.seq
             elif isinstance(event, PlanEvent):
                 self._plans.add(at, event)
-            else:
-                others.append((at, event))
-            if isinstance(event, SystemPromptRecorded):
+            elif isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = at
-        self._chunks.append(_Chunk(start, start + len(events), last, pack(messages), pack(others)))
+        self._chunks.append(_Chunk(events[0][0], events[-1][0] + 1, last, messages, others))
 
     @property
     def due(self) -> bool:
@@ -253,3 +253,14 @@ class MemoryLog:
         ((_, event),) = self._between(at.place, at.place + 1)
         assert isinstance(event, PlanEvent)
         return event.plan
+
+
+def _bodies(groups: Sequence[Sequence[Placed]]) -> list[tuple[bytes, bytes]]:
+    """Return the messages of each group as bytes, and its other events except those with plans."""
+    return [
+        (
+            pack([each for each in events if isinstance(each[1], MessageAdded)]),
+            pack([each for each in events if not isinstance(each[1], MessageAdded | PlanEvent)]),
+        )
+        for events in groups
+    ]

@@ -4,6 +4,7 @@ A plan is a sorted, non-overlapping tuple of edits. Between triggers a lane keep
 extends the previous one and the provider's prompt cache keeps hitting.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -279,9 +280,8 @@ def _joined(gaps: list[Gap]) -> list[Gap]:
 
 def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     """Return the plan with these entries whole and visible again."""
-    edits: list[Edit] = list(plan.edits)
-    for seq in seqs:
-        edits = [piece for edit in edits for piece in _except(edit, seq)]
+    gone = sorted(seqs)
+    edits = [piece for edit in plan.edits for piece in _except(edit, gone)]
     native = plan.native if any(isinstance(edit, Native) for edit in edits) else None
     return replace(plan, edits=tuple(edits), number=number, summary_after=_place_of_summary(plan, edits), native=native)
 
@@ -299,17 +299,16 @@ def hidden(plan: Plan, seqs: Iterable[int]) -> set[int]:
     return {seq for seq in seqs if seq in rewritten or covers(gaps, seq)}
 
 
-def _except(edit: Edit, seq: int) -> Iterator[Edit]:
-    if not isinstance(edit, GAPS):
-        if edit.seq != seq:
-            yield edit
-    elif not edit.first <= seq <= edit.last:
+def _except(edit: Edit, seqs: Sequence[int]) -> Iterator[Edit]:
+    """Yield what is left of an edit without these entries, which are sorted."""
+    first, last = (edit.first, edit.last) if isinstance(edit, GAPS) else (edit.seq, edit.seq)
+    among = seqs[bisect_left(seqs, first) : bisect_right(seqs, last)]
+    if not among:
         yield edit
-    else:
-        if edit.first < seq:
-            yield replace(edit, last=seq - 1)
-        if seq < edit.last:
-            yield replace(edit, first=seq + 1)
+    elif isinstance(edit, GAPS):
+        for before, seq in zip((first - 1, *among), (*among, last + 1), strict=True):
+            if before + 1 < seq:
+                yield replace(edit, first=before + 1, last=seq - 1)
 
 
 def until(plan: Plan, last: int) -> Plan:

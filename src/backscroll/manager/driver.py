@@ -139,7 +139,7 @@ async def run_unlocked_async(operation: Operation[T]) -> T:
 
 def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
     """Run the operation under the lock, then emit its reports. An `Ask` is answered by its value or its exception."""
-    held = False
+    held = cancelled = False
     answer: Any = None
     failure: Exception | None = None
     result: Any = None
@@ -155,10 +155,13 @@ def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
         result = stop.value
     except Exception as error:
         failure = error
+    except GeneratorExit:
+        cancelled = True  # what was done is reported behind the next operation
+        raise
     finally:
         if held:
             pending = opened.session.pending_notifications
-            reports = [pending.popleft() for _ in range(len(pending))] if pending else []
+            reports = [pending.popleft() for _ in range(len(pending))] if pending and not cancelled else []
             opened.turnstile.release()
     for name, payload in reports:
         yield from _emit(opened, name, payload)

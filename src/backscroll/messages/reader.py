@@ -71,7 +71,8 @@ class ParsedMessage:
     @property
     def call_parts(self) -> list[Part]:
         """The parts of `calls`, in the same order."""
-        return [part for part in self.parts if part.kind == "call" and (part.id or "") in self.calls]
+        calls = set(self.calls)  # a thousand calls in one message would be looked for a thousand times each
+        return [part for part in self.parts if part.kind == "call" and (part.id or "") in calls]
 
     @property
     def reasoning(self) -> tuple[int, ...]:

@@ -73,7 +73,7 @@ def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[
     readings = [read_message(message) for message in accepted]
     for message, reading in zip(accepted, readings, strict=True):
         check_shape(message, reading)
-    heavy = not state.measured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
+    heavy = not state.measured or sum([len(part.text) for reading in readings for part in reading.parts]) > LONG
     counts = yield Ask(state.config.measure, (readings,), heavy)
     state.measured = True
     return list(zip(accepted, readings, counts, strict=True))
@@ -95,7 +95,7 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
     if id is not None:
         state.apply(happening[-1])
     if state.journal is not None and state.journal.due:
-        write_checkpoint(state)
+        yield from write_checkpoint(state)
     return True
 
 

@@ -196,8 +196,9 @@ def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> 
             elif event is not None:
                 state.apply(event)
                 _forget_expired(state)
-                write_checkpoint(state)
             state.pending_notifications += decision.reports
+            if isinstance(event, PlanRecorded):
+                yield from write_checkpoint(state)
             return isinstance(event, PlanRecorded)
     raise too_many_conflicts()
 

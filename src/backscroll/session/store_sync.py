@@ -227,7 +227,7 @@ def flush(state: SessionState) -> Operation[None]:
         yield from journal.release()
 
 
-def write_checkpoint(state: SessionState) -> None:
+def write_checkpoint(state: SessionState) -> Operation[None]:
     """Evict messages that no view shows, and write a checkpoint. Without a store, pack the log up to there."""
     journal, history = state.journal, state.history
     if not history.noted:
@@ -240,7 +240,7 @@ def write_checkpoint(state: SessionState) -> None:
     if journal is not None:
         state.apply_deferred(_checkpoint(state))
     elif (log := state.events) is not None:
-        log.pack(history.evicted_to)
+        yield from log.pack(history.evicted_to)
         if log.due:
             log.save(_checkpoint(state))
 

@@ -84,7 +84,7 @@ def edited_counts(
         counts[number] = Count(0)
     for edit in edits:
         counts[edit.part] = edit.count
-    gone = tuple(orphans)
+    gone = frozenset(orphans)
     if gone:
         for number, part in enumerate(entry.reading.parts):
             if () in gone or part.path[:2] in gone:

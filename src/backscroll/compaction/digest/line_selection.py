@@ -1,18 +1,22 @@
 """Choose lines that together mention most of the weight: a greedy cover."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 
 NEIGHBOR = 0.5  # of a chosen line's worth that the lines next to it gain: code is edited in blocks
 AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: repetition is worth less
+_PATIENCE, _LEAST_PATIENCE = 4, 1_000
+"""How often lines are weighed again, for each line and at least, before only the best of those with the same words is:
+a log that repeats itself would be weighed whole for each choice.
+"""
 _LEAST = 5  # tokens: no line worth keeping takes fewer
 _END = (inf, -1)  # sorts after everything in the heap
 FRAME = 3  # tokens by which a line costs more than its text: it has a row of its own
 
 
-Candidate = tuple[Sequence[str], int, float, float]
+Candidate = tuple[tuple[str, ...], int, float, float]
 """A line that could be kept: its words, its tokens, a factor for its topic, and what it would add per token if it were
 the first. A plain tuple, because there are a thousand of them.
 """
@@ -46,49 +50,87 @@ def cover(
     Returns:
         Indexes of the chosen lines.
     """
-    left = defaultdict(float, weights)
-    weigh = left.__getitem__
-    order, at = ranked(candidates) if order is None else order, 0
+    lines = _Lines(candidates, weights, neighbors)
+    worth, chosen = lines.worth, lines.chosen
+    places = ((-candidates[number][3], number) for number in (ranked(candidates) if order is None else order))
     again = [_END]  # a heap of those that others made worth less, by their new worth; best is lowest
-    chosen: dict[int, None] = {}
-    gained: dict[int, float] = {}
-    first = _place(candidates, order, at)
+    behind: dict[tuple[str, ...], deque[int]] = {}
+    patience = _PATIENCE * len(candidates) + _LEAST_PATIENCE
+    first = next(places, _END)  # the best that no chosen one has made worth less yet
     while room >= _LEAST:
         if again[0] < first:
             number = heappop(again)[1]
         elif first is _END:
             break
         else:
-            number, at = order[at], at + 1
-            first = _place(candidates, order, at)
+            number, first = first[1], next(places, _END)
         words, tokens, _, _ = candidates[number]
-        adds = -_worth(candidates[number], weigh, gained.get(number, 0.0))
-        if tokens > room or number in chosen or adds >= 0:
-            continue
-        if adds > again[0][0] or adds > first[0]:
-            heappush(again, (adds, number))  # others with the same words were chosen since
-            continue
-        chosen[number] = None
-        room -= tokens
-        for word in words:
-            left[word] *= AGAIN
-        gain = -adds * (tokens + FRAME) * NEIGHBOR
-        for near in neighbors(number) if neighbors is not None else ():
-            if near not in chosen and gain > gained.get(near, 0.0):
-                gained[near] = gain
-                heappush(again, (-_worth(candidates[near], weigh, gain), near))
+        adds = -worth(number)
+        if tokens <= room and number not in chosen and adds < 0:
+            if adds > again[0][0] or adds > first[0]:
+                heappush(again, (adds, number))  # others with the same words were chosen since
+                patience -= 1
+                if patience == 0:
+                    behind = _alike(candidates, {each for _, each in (*again, first, *places)} - {_END[1], *chosen})
+                    again = _heap([*lines.gained, *(queue.popleft() for queue in behind.values())], worth)
+                    first = _END
+                continue
+            room -= tokens
+            for near in lines.choose(number, -adds):
+                heappush(again, (-worth(near), near))
+        if behind.get(words):
+            following = behind[words].popleft()
+            heappush(again, (-worth(following), following))
     return list(chosen)
 
 
-def _worth(candidate: Candidate, weigh: Callable[[str], float], gained: float) -> float:
-    """Return what a line adds per token."""
-    words, tokens, factor, _ = candidate
-    return (factor * sum(map(weigh, words)) + gained) / (tokens + FRAME)
+class _Lines:
+    """What lines add per token, given those that are chosen."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        weights: Mapping[str, float],
+        neighbors: Callable[[int], Iterable[int]] | None,
+    ) -> None:
+        self._candidates, self._neighbors = candidates, neighbors
+        self._left = defaultdict(float, weights)
+        self._weigh = self._left.__getitem__
+        self.chosen: dict[int, None] = {}
+        self.gained: dict[int, float] = {}
+        """What lines gained from a chosen one next to them."""
+
+    def worth(self, number: int) -> float:
+        """Return what a line adds per token."""
+        words, tokens, factor, _ = self._candidates[number]
+        return (factor * sum(map(self._weigh, words)) + self.gained.get(number, 0.0)) / (tokens + FRAME)
+
+    def choose(self, number: int, worth: float) -> list[int]:
+        """Choose a line of this worth, and return those that gain."""
+        self.chosen[number] = None
+        words, tokens, _, _ = self._candidates[number]
+        for word in words:
+            self._left[word] *= AGAIN
+        gain = worth * (tokens + FRAME) * NEIGHBOR
+        around = () if self._neighbors is None else self._neighbors(number)
+        found = [near for near in around if near not in self.chosen and gain > self.gained.get(near, 0.0)]
+        self.gained.update(dict.fromkeys(found, gain))
+        return found
 
 
-def _place(candidates: Sequence[Candidate], order: Sequence[int], at: int) -> tuple[float, int]:
-    """Return the next line that no chosen one has made worth less yet."""
-    return (-candidates[order[at]][3], order[at]) if at < len(order) else _END
+def _heap(numbers: Iterable[int], worth: Callable[[int], float]) -> list[tuple[float, int]]:
+    """Return lines as a heap by their worth."""
+    heap = [_END, *((-worth(number), number) for number in numbers)]
+    heapify(heap)
+    return heap
+
+
+def _alike(candidates: Sequence[Candidate], rest: Iterable[int]) -> dict[tuple[str, ...], deque[int]]:
+    """Return lines by their words, the best of each first: those behind it never become worth more."""
+    alike: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number in sorted(rest, key=lambda each: (-candidates[each][2] / (candidates[each][1] + FRAME), each)):
+        alike[candidates[number][0]].append(number)
+    return {words: deque(numbers) for words, numbers in alike.items()}
 
 
 def stretches(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -26,7 +26,7 @@ _STEPS = 16  # steps between both: sums of sixteenths are exact, and short in a 
 Place = tuple[int, int]
 """A part: `seq` and number."""
 
-Line = tuple[Sequence[str], float, float]
+Line = tuple[tuple[str, ...], float, float]
 """The specific words of a line, a factor for its topic, and their weight."""
 
 

@@ -15,7 +15,7 @@ _NAMES = 100  # characters of the names of left out keys; more are counted
 _HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")  # the first half of a character that is written as two escapes
 _ESCAPE = re.compile(r"\\(?:u....|.)")
 _MORE = " more keys"  # after the first mark a number alone says it
-_REMEMBERED = 32_768  # characters of a text whose cut is remembered
+_REMEMBERED = 32_768  # characters of a text whose cut is remembered; of longer ones the last, for they fill memory
 _CLOSE = {OBJECT: "}", ARRAY: "]"}
 
 
@@ -33,7 +33,7 @@ def cut_json(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) ->
     Returns:
         The text, with valid JSON between head and tail; None if there is no JSON.
     """
-    cut = _known_cut if len(text) <= _REMEMBERED else _cut
+    cut = _known_cut if len(text) <= _REMEMBERED else _known_long_cut
     return cut(text, head, tail, tuple(kept), ref)
 
 
@@ -44,6 +44,7 @@ def _cut(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) -> str
 
 
 _known_cut = lru_cache(maxsize=64)(_cut)
+_known_long_cut = lru_cache(maxsize=2)(_cut)
 """What a compaction cuts is counted first and rendered later."""
 
 
