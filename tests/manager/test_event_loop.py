@@ -110,6 +110,7 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
 def test_a_page_of_several_messages_joins_no_more_than_it_needs():
     manager = ContextManager(tokenizer=count_quarter)
     manager.append(*({"role": "user", "content": f"{number} {'word ' * 20_000}"} for number in range(20)))
+    manager._begin_recalling()
     operation = manager._recall("0-19")
     question = operation.send(None)
     while not isinstance(question, Ask):
