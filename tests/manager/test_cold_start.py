@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from backscroll import AsyncContextManager, BackscrollWarning, ContextManager
+from backscroll.ports import Stored
+from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.engines.heuristic import ESTIMATOR_NAME
 from backscroll.tokens.engines.safe_tokenizer import Engine, Guarded
 from tests.builders import FETCH
@@ -225,3 +227,46 @@ def test_threads_that_recall_at_once_share_an_index() -> None:
         found = [pool.submit(lambda: (gate.wait(), manager._begin_recalling())[1]) for _ in range(8)]
     assert len({id(each.result()) for each in found}) == 1
     assert [hit.seq for hit in manager.recall(query="wombat").hits] == [0]
+
+
+def test_a_resume_from_sqlite_loads_no_compressors(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+    program = f"""
+import sys
+from backscroll import ContextManager
+ContextManager(store={where["store"]!r}, session="s", budget={BUDGET}).get_messages_for_request()
+print(*sys.modules)
+"""
+    line = [sys.executable, "-B", "-W", "ignore", "-c", program]
+    loaded = subprocess.run(line, capture_output=True, text=True, timeout=120, check=True).stdout.split()
+    assert "sqlite3" in loaded
+    assert {"shutil", "lzma", "bz2", "tempfile"}.isdisjoint(loaded)
+
+
+class ReadStore(MemoryStore):
+    """Counts the records that are read."""
+
+    read_records = 0
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        for stored in super().read(session, start, stop):
+            self.read_records += 1
+            yield stored
+
+
+def test_a_resume_reads_no_more_of_a_longer_session() -> None:
+    def read(rounds: int) -> int:
+        store = ReadStore()
+        options = {"store": store, "session": "s", "budget": BUDGET, "tokenizer": Vocabulary().tokenizer}
+        with ContextManager(**options) as manager:
+            for message in talk(rounds):
+                manager.append(message)
+                if message["role"] == "user":
+                    manager.get_messages_for_request()
+            assert manager.usage().compactions
+            manager.compact()
+        store.read_records = 0
+        ContextManager(**options).get_messages_for_request()
+        return store.read_records
+
+    assert read(400) < 2 * read(100)  # the views differ a little
