@@ -103,7 +103,7 @@ class ContextManager(ManagerBase):
 
     def warm(self) -> None:
         """Load what is not loaded yet: the tokenizer's vocabulary (about 0.4 s; the first `append` would load it), and
-        the modules that the first compaction and the first `recall` would load (about 0.05 s).
+        the modules that the first compaction and the first `recall` would load (less than 0.1 s).
 
         Call it while a program starts. With an event loop, all this happens in a thread.
         """
