@@ -4,7 +4,7 @@ else.
 
 from typing import TYPE_CHECKING
 
-from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.decision import Strategy
 from backscroll.compaction.native_request import NativeCompaction, NativeRequest
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.result import CompactionResult
@@ -21,7 +21,6 @@ from backscroll.errors import (
     StoreUnavailableError,
     TranscriptError,
 )
-from backscroll.integrations.overflow_errors import is_overflow, overflow_sizes
 from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.options import StorageOptions
 from backscroll.manager.sync_manager import ContextManager
@@ -84,11 +83,19 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from backscroll.integrations.overflow_errors import is_overflow, overflow_sizes
+
     __version__: str
 else:
 
-    def __getattr__(name: str) -> str:
-        """Look the version up when it is asked for: reading metadata takes longer than the rest of the import."""
+    def __getattr__(name: str) -> object:
+        """Look up what few programs need: the version, whose metadata takes longer to read than all the rest takes to
+        import, and the two functions that read errors.
+        """
+        if name in ("is_overflow", "overflow_sizes"):
+            from backscroll.integrations import overflow_errors  # noqa: PLC0415  see above
+
+            return getattr(overflow_errors, name)
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import metadata  # noqa: PLC0415  see above
@@ -97,3 +104,6 @@ else:
             return metadata.version("backscroll")
         except metadata.PackageNotFoundError:
             return "unknown (not installed)"
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})

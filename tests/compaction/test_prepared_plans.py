@@ -47,7 +47,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
-        (self._inner,) = choose(["clear"])
+        (self._inner,) = choose(["clear"])()
 
     def __call__(self, window: Any, tokens: int) -> Sequence[Edit]:
         self.threads.append(threading.current_thread())

@@ -1,14 +1,20 @@
 """What a reopened session loads: no vocabulary until there is something new to count. Counts of checks, no clocks."""
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backscroll import AsyncContextManager, BackscrollWarning, ContextManager
+from backscroll.ports import Stored
+from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.engines.heuristic import ESTIMATOR_NAME
 from backscroll.tokens.engines.safe_tokenizer import Engine, Guarded
 from tests.builders import FETCH
@@ -152,3 +158,115 @@ def test_a_failed_check_widens_lanes_made_before(tmp_path: Path) -> None:
 
     assert upper(before=True) == upper(before=False)
     assert upper(before=True)[1] == ESTIMATOR_NAME
+
+
+HEARD = """
+import json, sys, threading, asyncio
+heard, here = {}, threading.get_ident()
+def hear(event, arguments):
+    if event == "import" and arguments[0].startswith("backscroll."):
+        heard.setdefault(arguments[0].removeprefix("backscroll."), threading.get_ident() == here)
+from backscroll import AsyncContextManager, ContextManager
+sys.addaudithook(hear)
+talk = [{"role": role, "content": f"{at} " + "word " * 150} for at in range(40) for role in ("user", "assistant")]
+options = {"budget": 3_000, "tokenizer": lambda text: len(text) // 4}
+"""
+
+
+def loading(program: str) -> dict[str, bool]:
+    """The modules of the package that a program loads after the import, and whether its main thread does."""
+    line = [sys.executable, "-B", "-W", "ignore", "-c", f"{HEARD}{program}\nprint(json.dumps(heard))"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(done.stdout)
+
+
+DECIDING, RECALLING = {"compaction.policy", "compaction.candidates"}, {"recall.retrieval", "stores.search"}
+
+
+def test_views_that_fit_load_nothing_that_compacts_or_recalls() -> None:
+    loaded = loading(
+        "manager = ContextManager(**options); manager.append(*talk[:2]); manager.get_messages_for_request()"
+    )
+    assert set(loaded) & (DECIDING | RECALLING) == set()
+
+
+def test_warm_loads_what_compactions_and_recalls_need() -> None:
+    warmed = loading("manager = ContextManager(**options); manager.warm()")
+    assert set(warmed) > DECIDING | RECALLING
+    program = """
+manager = ContextManager(**options)
+manager.warm(); heard.clear()
+for message in talk:
+    manager.append(message)
+    manager.get_messages_for_request()
+assert manager.usage().compactions
+manager.recall(query="word"); manager.compact(); manager.window_report()
+"""
+    assert {module for module in loading(program) if not module.startswith("stores.")} == set()
+
+
+def test_async_programs_load_in_a_thread_what_decides() -> None:
+    program = """
+async def talking():
+    async with AsyncContextManager(**options) as manager:
+        for message in talk:
+            await manager.append(message)
+            await manager.get_messages_for_request()
+        assert manager.usage().compactions
+        await manager.recall(query="word")
+asyncio.run(talking())
+"""
+    loaded = loading(program)
+    assert {module: loaded.get(module) for module in DECIDING | RECALLING} == dict.fromkeys(DECIDING | RECALLING, False)
+
+
+def test_threads_that_recall_at_once_share_an_index() -> None:
+    manager, gate = ContextManager(tokenizer=Vocabulary().tokenizer), threading.Barrier(8)
+    manager.append({"role": "user", "content": "Where is the wombat?"})
+    with ThreadPoolExecutor(8) as pool:
+        found = [pool.submit(lambda: (gate.wait(), manager._begin_recalling())[1]) for _ in range(8)]
+    assert len({id(each.result()) for each in found}) == 1
+    assert [hit.seq for hit in manager.recall(query="wombat").hits] == [0]
+
+
+def test_a_resume_from_sqlite_loads_no_compressors(tmp_path: Path) -> None:
+    where, _ = kept(tmp_path)
+    program = f"""
+import sys
+from backscroll import ContextManager
+ContextManager(store={where["store"]!r}, session="s", budget={BUDGET}).get_messages_for_request()
+print(*sys.modules)
+"""
+    line = [sys.executable, "-B", "-W", "ignore", "-c", program]
+    loaded = subprocess.run(line, capture_output=True, text=True, timeout=120, check=True).stdout.split()
+    assert "sqlite3" in loaded
+    assert {"shutil", "lzma", "bz2", "tempfile"}.isdisjoint(loaded)
+
+
+class ReadStore(MemoryStore):
+    """Counts the records that are read."""
+
+    read_records = 0
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        for stored in super().read(session, start, stop):
+            self.read_records += 1
+            yield stored
+
+
+def test_a_resume_reads_no_more_of_a_longer_session() -> None:
+    def read(rounds: int) -> int:
+        store = ReadStore()
+        options = {"store": store, "session": "s", "budget": BUDGET, "tokenizer": Vocabulary().tokenizer}
+        with ContextManager(**options) as manager:
+            for message in talk(rounds):
+                manager.append(message)
+                if message["role"] == "user":
+                    manager.get_messages_for_request()
+            assert manager.usage().compactions
+            manager.compact()
+        store.read_records = 0
+        ContextManager(**options).get_messages_for_request()
+        return store.read_records
+
+    assert read(400) < 2 * read(100)  # the views differ a little

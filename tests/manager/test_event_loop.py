@@ -129,6 +129,7 @@ def test_many_short_texts_are_counted_and_stored_in_a_thread(tmp_path):
 def test_a_page_of_several_messages_joins_no_more_than_it_needs():
     manager = ContextManager(tokenizer=count_quarter)
     manager.append(*({"role": "user", "content": f"{number} {'word ' * 20_000}"} for number in range(20)))
+    manager._begin_recalling()
     operation = manager._recall("0-19")
     question = operation.send(None)
     while not isinstance(question, Ask):

@@ -221,8 +221,18 @@ def test_importing_loads_no_third_party_package():
 
 def test_importing_loads_nothing_that_few_sessions_need():
     heavy = {f"backscroll.stores.{name}" for name in ("sqlite", "jsonl", "postgres", "encryption", "search.sqlite")}
-    heavy |= {"psycopg", "fsspec", "toktok", "tiktoken", "backscroll.compaction.verification"}
+    heavy |= {"psycopg", "fsspec", "toktok", "tiktoken", "asyncio", "ssl", "socket", "sqlite3", "datetime", "uuid"}
+    deciding = ("compaction.candidates", "compaction.digest", "compaction.policy", "compaction.verification")
+    reading = ("messages.statements", "messages.structure", "recall.retrieval", "stores.search")
+    heavy |= {f"backscroll.{name}" for name in (*deciding, *reading)}
     assert heavy & set(importing()["loaded"]) == set()
+
+
+def test_names_that_are_loaded_when_asked_for_are_public():
+    assert set(backscroll.__all__) <= set(dir(backscroll))
+    assert all(getattr(backscroll, name) is not None for name in backscroll.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'is_overflown'"):
+        _ = backscroll.is_overflown
 
 
 def test_importing_loads_no_pydantic_which_adapters_need():

@@ -112,8 +112,8 @@ def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):
     first.close()
     shelf.got.clear()
     again = opened(tmp_path, storage=StorageOptions(blob_store=shelf, blob_threshold_bytes=1_000))
-    assert again._opened.search.indexed == 3
-    assert [hit.seq for hit in again._opened.search.search("burrow", 3)] == [1]
+    assert again._begin_recalling().index.indexed == 3
+    assert [hit.seq for hit in again._begin_recalling().index.search("burrow", 3)] == [1]
     assert shelf.got == []
     again.close()
 

@@ -190,5 +190,5 @@ def test_a_manager_searches_with_what_its_store_has_indexed(postgres):
         manager.append({"role": "user", "content": "the port is 5433"}, {"role": "assistant", "content": "noted"})
         assert manager.recall(query="port").hits[0].seq == 0
     with closing(ContextManager(session="s", store=address, tokenizer=len)) as again:
-        assert again._opened.search.indexed == 2
+        assert again._begin_recalling().index.indexed == 2
         assert again.recall(query="port").hits[0].text == "the port is 5433"

@@ -2,7 +2,7 @@
 
 Deciding:
 
-- `policy.py`         when a lane is compacted, and how far; `decision.py` is its input and output
+- `policy.py`         when a lane is compacted, and how far; `decision.py` is its input, with strategies, and its output
 - `lane_state.py`     the state of a lane that decisions depend on
 - `candidates.py`     what a strategy sees, and the edits it can make
 - `plan_builder.py`   a plan in the making, and what it frees

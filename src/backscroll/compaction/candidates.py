@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from operator import attrgetter
-from typing import Protocol
 
 from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.floor import floor_seqs
@@ -97,23 +96,6 @@ class CandidatePart:
     def is_spared(self) -> bool:
         """True if it belongs to the working set."""
         return (self.entry.seq, self.number) in self.unit.spared
-
-
-class Strategy(Protocol):
-    """Choose edits of a window that free a number of tokens. Pure and deterministic: same window, same edits.
-
-    Freeing more than requested is fine. An edit that removes a group that is not `free`, or cuts one that is not
-    `cuttable`, is rejected.
-    """
-
-    @property
-    def name(self) -> str:
-        """Short, lower case; edits carry it as their reason."""
-        ...
-
-    def __call__(self, window: "Window", tokens: int) -> Sequence[Edit]:
-        """Return edits that free about `tokens`, oldest first."""
-        ...
 
 
 @dataclass(slots=True, eq=False)

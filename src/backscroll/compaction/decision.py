@@ -1,18 +1,38 @@
 """What a decision about a lane depends on, and what comes of it."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.result import CompactionResult
 from backscroll.history.history import History
 from backscroll.history.log import CompactionSkipped, PlanRecorded
+from backscroll.history.plan import Edit
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, Limits
 from backscroll.tokens.request_media import RequestMedia
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.view import View
+
+if TYPE_CHECKING:  # a session whose views fit compacts nothing, and needs half of the package for nothing else
+    from backscroll.compaction.candidates import Window
+
+
+class Strategy(Protocol):
+    """Choose edits of a window that free a number of tokens. Pure and deterministic: same window, same edits.
+
+    Freeing more than requested is fine. An edit that removes a group that is not `free`, or cuts one that is not
+    `cuttable`, is rejected.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short, lower case; edits carry it as their reason."""
+        ...
+
+    def __call__(self, window: "Window", tokens: int) -> Sequence[Edit]:
+        """Return edits that free about `tokens`, oldest first."""
+        ...
 
 
 class PolicyInput(NamedTuple):
@@ -20,7 +40,7 @@ class PolicyInput(NamedTuple):
 
     history: History
     options: CompactionOptions
-    strategies: Sequence[Strategy]
+    strategies: Callable[[], Sequence[Strategy]]
     ephemerals: Sequence[Ephemeral]
     prompt: str | None
     prices: CachePricing | None = None

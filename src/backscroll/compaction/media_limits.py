@@ -6,14 +6,17 @@ is, also before the model has seen it: it never could.
 """
 
 from collections.abc import Iterator, Set
+from typing import TYPE_CHECKING
 
 from backscroll import events
-from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.plan import Clear, Edit
 from backscroll.ports import Notification
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import RequestMedia, exceeds, media_of, room_for_bytes
+
+if TYPE_CHECKING:
+    from backscroll.compaction.candidates import CandidatePart, Window
 
 BY = "media limit"
 """The reason in edits."""
@@ -30,7 +33,7 @@ def over_media_limits(lane: LaneState) -> bool:
     return exceeds(view.media, limits, view.estimate.upper)
 
 
-def clear_media(window: Window, lane: LaneState, share: float, whole: Set[int]) -> tuple[list[Edit], RequestMedia]:
+def clear_media(window: "Window", lane: LaneState, share: float, whole: Set[int]) -> tuple[list[Edit], RequestMedia]:
     """Return edits that clear the oldest media, and the media that are left then.
 
     Args:
@@ -57,7 +60,7 @@ def clear_media(window: Window, lane: LaneState, share: float, whole: Set[int]) 
     return edits, left
 
 
-def _candidates(window: Window, limits: MediaLimits, whole: Set[int]) -> Iterator[CandidatePart]:
+def _candidates(window: "Window", limits: MediaLimits, whole: Set[int]) -> "Iterator[CandidatePart]":
     """Yield the media that may be cleared, oldest first."""
     for unit in window.units:
         for candidate in window.parts_of(unit, ("media",)):

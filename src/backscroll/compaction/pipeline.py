@@ -8,7 +8,8 @@ cut (`last_resort.py`).
 
 from collections.abc import Sequence
 
-from backscroll.compaction.candidates import CandidateGroup, Strategy, protect_recent, within
+from backscroll.compaction.candidates import CandidateGroup, protect_recent, within
+from backscroll.compaction.decision import Strategy
 from backscroll.compaction.last_resort import clip_floor
 from backscroll.compaction.options import CompactionOptions, Protection
 from backscroll.compaction.plan_builder import PlanBuilder

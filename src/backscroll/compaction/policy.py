@@ -172,12 +172,12 @@ def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple
     if native:
         builder.remove_reasoning()
     if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
-        compact(builder, now.strategies, now.options)
+        compact(builder, now.strategies(), now.options)
         if builder.rebuild_and_count() > targets.total and builder.view.plan.native is not None:
             builder = _builder(lane, now, targets)
             builder.drop_native()
             builder.remove_reasoning()
-            compact(builder, now.strategies, now.options)
+            compact(builder, now.strategies(), now.options)
     return builder, bool(edits)
 
 

@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from backscroll.compaction.candidates import CandidateGroup, Window
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Digest, Edit
+
+if TYPE_CHECKING:
+    from backscroll.compaction.candidates import CandidateGroup, Window
 
 BY = "asked for"
 
 
-def _of_tools(unit: CandidateGroup) -> bool:
+def _of_tools(unit: "CandidateGroup") -> bool:
     return any(entry.reading.calls or entry.reading.results for entry in unit.entries)
 
 
-KINDS: Mapping[str, Callable[[CandidateGroup], bool]] = {
+KINDS: "Mapping[str, Callable[[CandidateGroup], bool]]" = {
     "all": lambda _: True,
     "tools": _of_tools,
     "messages": lambda unit: not _of_tools(unit),
@@ -46,10 +49,11 @@ class TrimRequest:
             raise ConfigurationError(f"`only` must be one of {', '.join(map(repr, KINDS))}, not {self.only!r:.40}")
 
 
-def chosen_by(window: Window, wish: TrimRequest) -> list[CandidateGroup]:
+def chosen_by(window: "Window", wish: TrimRequest) -> "list[CandidateGroup]":
     """Return the selected groups, whole ones only; without required and unseen ones."""
     total = sum(len(unit.seqs) for unit in window.units)
-    upto, at, chosen = min(int(total * wish.fraction), total - wish.keep_last), 0, list[CandidateGroup]()
+    upto, at = min(int(total * wish.fraction), total - wish.keep_last), 0
+    chosen: list[CandidateGroup] = []
     for unit in window.units:
         at += len(unit.seqs)
         if at > upto:
@@ -59,6 +63,6 @@ def chosen_by(window: Window, wish: TrimRequest) -> list[CandidateGroup]:
     return chosen
 
 
-def fold(window: Window, wish: TrimRequest) -> list[Edit]:
+def fold(window: "Window", wish: TrimRequest) -> list[Edit]:
     """Return the edits that digest them."""
     return [Digest(seq, seq, BY) for unit in chosen_by(window, wish) for seq in unit.seqs]

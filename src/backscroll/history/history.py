@@ -51,6 +51,12 @@ class _Parts(NamedTuple):
     held: dict[int, Entry]
     apart: dict[int, MessageGroup]
     unnoted: set[int]
+    base: "_Base | None"
+
+
+_Base = tuple[HistorySnapshot, Sequence[MessageAdded]]
+"""A snapshot, and the messages that it names."""
+_BEGINNING: _Base = HistorySnapshot(0, (), 0, None, None, -1, None, (), (), (), (), ()), ()
 
 
 class History:
@@ -79,6 +85,8 @@ class History:
         """Members of groups that cannot be rebuilt, because old records lack what joined what."""
         self._pins: dict[int, bool] = {}
         self._marks = _Marks()
+        self._base: _Base | None = _BEGINNING
+        """What it was restored from. `None`: not all that the branch has since then is in memory."""
 
     @property
     def leading(self) -> int:
@@ -255,10 +263,19 @@ class History:
             change = self.protected.add if self._is_protected(self._held[event.seq]) else self.protected.discard
             change(event.seq)
 
+    def reaches(self, last: int) -> bool:
+        """Return whether what is in memory says what the history was when `last` had just been added."""
+        if self._base is None or not self.noted:
+            return self.evicted_to < 0
+        runs = self._base[0].runs
+        return not runs or (runs[-1][1] <= last and runs[-1][1] in self.branch)
+
     def until(self, last: int) -> "History":
-        """Return the history as it was when `last` had just been added. Everything must be in memory."""
+        """Return the history as it was when `last` had just been added, if it `reaches` back so far."""
         past = History()
-        for seq in self.branch.between(0, self.branch.position(last + 1)):
+        if self._base is not None:
+            past.restore(*self._base)
+        for seq in self.branch.between(len(past.branch), self.branch.position(last + 1)):
             entry = self._held[seq]
             past.append(MessageAdded(seq, entry.message, entry.counts), entry.reading)
         return past
@@ -302,11 +319,14 @@ class History:
 
     def parts(self) -> "_Parts":
         """Return what a rewind to this history takes over."""
-        return _Parts(self.branch, self.newest, self._turns, self._marks, self._held, self._apart, self._unnoted)
+        return _Parts(
+            self.branch, self.newest, self._turns, self._marks, self._held, self._apart, self._unnoted, self._base
+        )
 
     def rewind_to(self, past: "History") -> None:
         """Restore the branch of `past`. Later pins stay."""
         before, held, self.last_sealed = past.parts(), self._held, past.last_sealed
+        self._base = before.base
         self.branch, self.newest, self._turns, self._marks = before.branch, before.newest, before.turns, before.marks
         if self.evicted_to < 0:
             held |= before.held
@@ -340,6 +360,7 @@ class History:
                 going.append(seq)
         for seq in going:
             del self._held[seq]
+        self._base = None if going else self._base
         self.evicted_to, self.evicted_length = max([self.evicted_to, *going]), len(self.branch)
         groups = [waiting.group for _, waiting in self._turns.open()]
         groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
@@ -377,8 +398,9 @@ class History:
             last_sealed=self.last_sealed,
         )
 
-    def restore(self, saved: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
+    def restore(self, saved: HistorySnapshot, kept: Sequence[MessageAdded]) -> None:
         """Restore a snapshot; `kept` are the messages that it names."""
+        self._base = saved, kept
         groups = {each.first: _group(each) for each in saved.groups}
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
         self.evicted_length = len(self.branch)

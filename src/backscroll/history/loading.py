@@ -162,7 +162,10 @@ def past(history: History, reader: LogReader, last: int) -> Operation[History]:
     if history.evicted_to < 0:
         return history.until(last)
     to = history.branch.until(last)
-    found = yield from history_at(reader, (yield from reader.place_behind(to[-1] if to else -1)))
+    if history.reaches(last):  # else the log may hold more rewinds before it, each of which would read the log again
+        found = history.until(last)
+    else:
+        found = yield from history_at(reader, (yield from reader.place_behind(to[-1] if to else -1)))
     if found.branch.runs() != to.runs():
         raise CorruptionError(f"session {reader.session!r}: its log does not lead back to message {last}")
     for seq in [seq for seq in history.pins if seq in to]:

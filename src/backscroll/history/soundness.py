@@ -7,7 +7,9 @@ is reported as corruption when it is read, instead of failing somewhere later.
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
+from itertools import repeat
 from math import isfinite
+from operator import call
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from backscroll.history.log import (
@@ -27,7 +29,7 @@ from backscroll.tokens.usage import Count, Counts
 _MOST = 2**53
 """An upper bound of all numbers of tokens, messages and characters, which every JSON reader keeps exact."""
 _Check = Callable[[Any], bool]
-_known: dict[Any, list[tuple[str, _Check]]] = {}
+_known: dict[Any, tuple[list[str], list[_Check]]] = {}
 
 
 def unsound(event: LogEvent) -> str | None:
@@ -52,18 +54,18 @@ def unsound(event: LogEvent) -> str | None:
 
 
 def _mistyped(event: LogEvent) -> str | None:
-    for name, check in _checks(type(event)):
+    for name, check in zip(*_checks(type(event)), strict=True):
         if not check(getattr(event, name)):
             return name
     return None
 
 
-def _checks(kind: Any) -> list[tuple[str, _Check]]:
-    """Return the fields of a class, each with the check of its values."""
+def _checks(kind: Any) -> tuple[list[str], list[_Check]]:
+    """Return the names of a class's fields, and the checks of their values."""
     if kind not in _known:
         hints = get_type_hints(kind)
         names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(hints)
-        _known[kind] = [(name, _check(hints[name])) for name in names]
+        _known[kind] = names, [_check(hints[name]) for name in names]
     return _known[kind]
 
 
@@ -73,7 +75,7 @@ def _check(hint: Any) -> _Check:
         return lambda _: True
     if origin in (Union, types.UnionType):
         checks = [_check(each) for each in inner]
-        return lambda value: any(check(value) for check in checks)
+        return lambda value: any(map(call, checks, repeat(value)))
     if origin is Literal:
         return lambda value: type(value) is str and value in inner
     if origin is tuple:
@@ -84,8 +86,12 @@ def _check(hint: Any) -> _Check:
         return lambda value: type(value) is int and -_MOST <= value <= _MOST
     if hint is float:
         return lambda value: (type(value) is float and isfinite(value)) or (type(value) is int and abs(value) <= _MOST)
-    if is_dataclass(hint) or hasattr(hint, "_fields"):
-        return lambda value: type(value) is hint and all(check(getattr(value, name)) for name, check in _checks(hint))
+    if hasattr(hint, "_fields"):
+        return lambda value: type(value) is hint and all(map(call, _checks(hint)[1], value))
+    if is_dataclass(hint):
+        return lambda value: (
+            type(value) is hint and all(check(getattr(value, name)) for name, check in zip(*_checks(hint), strict=True))
+        )
     return lambda value: type(value) is hint
 
 
@@ -94,11 +100,7 @@ def _tuple(inner: tuple[Any, ...]) -> _Check:
         each = _check(inner[0])
         return lambda value: isinstance(value, tuple) and all(map(each, value))
     checks = [_check(one) for one in inner]
-    return lambda value: (
-        isinstance(value, tuple)
-        and len(value) == len(checks)
-        and all(check(one) for check, one in zip(checks, value, strict=True))
-    )
+    return lambda value: isinstance(value, tuple) and len(value) == len(checks) and all(map(call, checks, value))
 
 
 def _message(event: MessageAdded) -> str | None:

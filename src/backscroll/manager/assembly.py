@@ -10,29 +10,23 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from time import monotonic
 from typing import Any
-from uuid import uuid4
 
 from backscroll import events
 from backscroll.compaction.modes import mode_named
 from backscroll.compaction.native_request import NativeCompaction, Natives, reads_block
 from backscroll.compaction.options import CachePricing, CompactionOptions
-from backscroll.compaction.strategies import choose, masks_batches, uses_native
-from backscroll.compaction.strategies.excerpt import ExcerptStrategy
+from backscroll.compaction.strategies import choose, masks_batches, shortens, uses_native
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError
 from backscroll.history.journal import Journal
-from backscroll.manager.lease import Lease
 from backscroll.manager.lock import FairLock
 from backscroll.manager.options import ManagerOptions
 from backscroll.manager.regex import LimitedPattern
 from backscroll.manager.telemetry import Telemetry
 from backscroll.manager.threads import pausing, start
 from backscroll.ports import BackgroundTask, EventHandler, Notification, Pattern, Store, Tokenizer
-from backscroll.recall.all_sessions import Found
 from backscroll.session.state import SessionConfig, SessionState, Write
 from backscroll.stores.addresses import open_store
-from backscroll.stores.search import Index, search_everywhere, search_for
-from backscroll.stores.search.index import SearchIndex
 from backscroll.stores.wrappers import layered
 from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
@@ -60,9 +54,6 @@ class SessionRuntime:
     inner: Store | None
     """The store without its wrappers, which report to this session: a fork wraps it again."""
     measurer: Measurer
-    search: Index
-    everywhere: Callable[[str, int], Found] | None
-    """Searches all sessions of the store."""
     on_event: EventHandler | None
     telemetry: Telemetry | None
     compile: Callable[[str], Pattern] = LimitedPattern
@@ -98,9 +89,7 @@ def open_session(
     )
     session.start = start
     session.natives = _natives(options.native, native_background, traced)
-    search: Index = SearchIndex() if store is None else search_for(store, name)
-    everywhere = None if store is None else partial(search_everywhere, store)
-    return SessionRuntime(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
+    return SessionRuntime(name, session, store, inner, measurer, options.on_event, traced)
 
 
 def _config(
@@ -113,15 +102,14 @@ def _config(
     def model_of(lane: str) -> str:
         return lane if find_model(lane) else named or ""
 
-    strategies = choose(options.strategies)
     return SessionConfig(
         budget=budget,
         windows=LaneWindows(named, budget.windows),
         media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=_compaction(options, budget),
         overhead_tokens=_checked_overhead(options.overhead_tokens),
-        strategies=strategies,
-        shortens=any(isinstance(strategy, ExcerptStrategy) for strategy in strategies),
+        strategies=choose(options.strategies),
+        shortens=shortens(options.strategies),
         measure=measurer.measure,
         count=pausing(measurer.count),
         counted_by=cache(lambda: counter.name),
@@ -172,7 +160,11 @@ def _checked_overhead(tokens: int | None) -> int | None:
 
 
 def _journal(store: Store | None, session: str, seconds: float | None) -> Journal | None:
-    lease = None if seconds is None else Lease(store, session, seconds)
+    lease = None
+    if seconds is not None:
+        from backscroll.manager.lease import Lease  # noqa: PLC0415  few sessions have one
+
+        lease = Lease(store, session, seconds)
     return None if store is None else Journal(store, session, lease)
 
 
@@ -207,6 +199,8 @@ def _reported(reports: deque[Notification], name: str, payload: dict[str, Any]) 
 
 def new_name() -> str:
     """Return a new name for a session."""
+    from uuid import uuid4  # noqa: PLC0415  a program that names its sessions needs none
+
     return uuid4().hex
 
 

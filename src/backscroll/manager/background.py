@@ -1,11 +1,13 @@
 """Runners of one background operation: a task of the event loop, or a thread."""
 
-import asyncio
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backscroll.manager.driver import run_unlocked, run_unlocked_async
 from backscroll.ports import Operation
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Task:
@@ -21,10 +23,14 @@ class Task:
 
     def start(self, operation: Operation[Any]) -> None:
         """Start an operation."""
+        import asyncio  # noqa: PLC0415  programs without an event loop never load it
+
         self._task = asyncio.get_running_loop().create_task(run_unlocked_async(operation))
 
     async def wait(self, seconds: float) -> None:
         """Wait until it is done, at most this many seconds."""
+        import asyncio  # noqa: PLC0415  likewise
+
         if self._task is not None:
             await asyncio.wait([self._task], timeout=seconds)
 
@@ -37,6 +43,8 @@ class Task:
 
     async def cancel(self) -> None:
         """Cancel what is running and wait until it has ended."""
+        import asyncio  # noqa: PLC0415  likewise
+
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

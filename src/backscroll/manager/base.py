@@ -5,9 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Never, NoReturn, TypeVar
 
-from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.decision import Strategy
 from backscroll.compaction.modes import STANDARD
 from backscroll.compaction.native_request import NativeCompaction
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
@@ -22,15 +23,12 @@ from backscroll.manager.driver import run_unlocked
 from backscroll.manager.options import ManagerOptions, check_names
 from backscroll.messages import Redact
 from backscroll.notices import warn
-from backscroll.ports import BackgroundTask, EventHandler, Operation, Store, Tokenizer
-from backscroll.recall import retrieval as recalling
-from backscroll.recall.all_sessions import StoreSearch
+from backscroll.ports import Ask, BackgroundTask, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall.pages import RecallResult
 from backscroll.session.compact_tool import answer_compact
-from backscroll.session.past import page_tokens, texts_in_view
 from backscroll.session.request import compact, compact_for_model, trim
 from backscroll.session.state import Write
-from backscroll.session.store_sync import enter, fetch
+from backscroll.session.store_sync import warm
 from backscroll.session.summaries import begin_summary, summary_made
 from backscroll.session.usage_reports import observe_notes, observe_overflow, observe_usage, reject_usage
 from backscroll.session.window_report import usage, usage_as_stored
@@ -40,6 +38,9 @@ from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.tokens.usage import Usage
 from backscroll.view.cache_marks import CacheMarks
+
+if TYPE_CHECKING:
+    from backscroll.manager.recalling import Recalling
 
 MAIN = "main"
 """The lane of requests that name none."""
@@ -102,7 +103,8 @@ class ManagerBase(ABC):
         self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
         self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
-        self._begin_search()
+        self._recalling: Recalling | None = None
+        self._loading = Lock()
         _warn_of_unused_name(options)
 
     def _lane_of(self, lane: str, model: str) -> str:
@@ -264,6 +266,17 @@ class ManagerBase(ABC):
         """
         observe_overflow(self._session, lane, requested_tokens, limit_tokens)
 
+    def _warm(self) -> Operation[None]:
+        yield from warm(self._session)
+        yield Ask(self._load_rest, heavy=True)
+
+    def _load_rest(self) -> None:
+        """Load what the first compaction and the first recall need, which importing the package does not load."""
+        from backscroll.compaction import prepared  # noqa: F401, PLC0415
+
+        self._session.config.strategies()
+        self._begin_recalling()
+
     def _compaction(self, lane: str, focus: str | None) -> Steps[CompactionResult | None]:
         """Yield the operations of `compact`; the summary is awaited without the lock."""
         if focus is not None:
@@ -287,36 +300,24 @@ class ManagerBase(ABC):
             yield summary_made(self._session)
         yield summary_made(self._session)
 
-    def _begin_search(self) -> None:
-        self._finder = recalling.PagedSearch(self._opened.search)
-        self._elsewhere = StoreSearch(self._opened.everywhere)
+    def _recall(self, *asked: Any, **named: Any) -> Operation[RecallResult]:
+        recalling = self._recalling or (yield Ask(self._begin_recalling, heavy=True))
+        return (yield from recalling.recall(*asked, **named))
+
+    def _begin_recalling(self) -> "Recalling":
+        from backscroll.manager.recalling import Recalling  # noqa: PLC0415  many sessions recall nothing
+
+        with self._loading:
+            self._recalling = self._recalling or Recalling(self._opened)
+            return self._recalling
+
+    def _close_search(self) -> None:
+        if self._recalling is not None:
+            self._recalling.close()
 
     def _forget_search(self) -> None:
-        self._opened.search.close()
-        self._begin_search()
-
-    def _recall(
-        self,
-        ref: str | int | None = None,
-        query: str | None = None,
-        pattern: str | None = None,
-        lines: tuple[int, int] | None = None,
-        offset: int = 0,
-        limit: int | None = None,
-        around: int = 0,
-        everywhere: bool = False,
-    ) -> Operation[RecallResult]:
-        wanted = recalling.RecallQuery(
-            ref, query, pattern, lines, offset, page_tokens(self._session) if limit is None else limit, around
-        )
-        recalling.check(wanted)
-        if everywhere:
-            return (yield from self._elsewhere.recall(wanted, self._opened.measurer.tokenizer.count))
-        session = self._session
-        yield from enter(session)
-        in_view = partial(texts_in_view, session)
-        scroll = recalling.RecallScope(session.history, partial(fetch, session), in_view, self._opened.compile)
-        return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))
+        self._close_search()
+        self._recalling = None
 
 
 def _warn_of_unused_name(options: ManagerOptions) -> None:

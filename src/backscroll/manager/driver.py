@@ -5,7 +5,6 @@ how they wait. Events are collected while the lock is held, which keeps them in 
 that a handler may use the session.
 """
 
-import asyncio
 import inspect
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -188,14 +187,20 @@ def _emit(opened: SessionRuntime, name: str, payload: dict[str, Any]) -> Operati
 async def _answer_async(question: Ask) -> Any:
     try:
         if question.heavy:
-            answer = await asyncio.wrap_future(in_thread(question.function, question.arguments))
+            answer = await _awaited(in_thread(question.function, question.arguments))
         else:
             answer = question.function(*question.arguments)
         if isinstance(answer, Future):
-            return answer.result() if answer.done() else await asyncio.wrap_future(answer)
+            return answer.result() if answer.done() else await _awaited(answer)
         return await answer if _is_awaitable(answer) else answer
     except Exception as error:
         return error
+
+
+async def _awaited(work: Future[Any]) -> Any:
+    import asyncio  # noqa: PLC0415  programs without an event loop never load it
+
+    return await asyncio.wrap_future(work)
 
 
 def _is_awaitable(answer: Any) -> bool:
@@ -215,6 +220,7 @@ def _answer(question: Ask) -> Any:
 
 def _run(awaitable: Any) -> Any:
     """Run an awaitable in a thread of its own: the calling thread may have a running loop."""
+    import asyncio  # noqa: PLC0415  likewise
 
     async def awaited() -> Any:
         return await awaitable

@@ -4,10 +4,13 @@
 once. Waiters are served in order of arrival.
 """
 
-import asyncio
 import threading
 from collections import deque
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class FairLock:
@@ -18,7 +21,7 @@ class FairLock:
         self._taken = False
         self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop | None]] = deque()
 
-    def _enter(self, loop: asyncio.AbstractEventLoop | None) -> Future[None] | None:
+    def _enter(self, loop: "asyncio.AbstractEventLoop | None") -> Future[None] | None:
         with self._mutex:
             if not self._taken:
                 self._taken = True
@@ -40,6 +43,8 @@ class FairLock:
 
     async def acquire_async(self) -> None:
         """Await the turn; a cancelled waiter passes it on."""
+        import asyncio  # noqa: PLC0415  programs without an event loop never load it
+
         turn = self._enter(asyncio.get_running_loop())
         if turn is None:
             return

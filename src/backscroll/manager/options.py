@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.decision import Strategy
 from backscroll.compaction.native_request import NativeCompaction
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.strategies import AUTO

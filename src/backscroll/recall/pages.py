@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError
-from backscroll.messages.structure import border
 from backscroll.ports import Pattern
 
 _CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
@@ -76,6 +75,8 @@ def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> Rec
     end = offset + len(shown)
     if end >= len(text):
         return RecallResult(shown)
+    from backscroll.messages.structure import border  # noqa: PLC0415  views without excerpts need no structure
+
     end = border(text, offset, end)
     return RecallResult(text[offset:end], end)
 

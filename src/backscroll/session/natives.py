@@ -3,10 +3,8 @@
 from backscroll import events
 from backscroll.compaction import triggers
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.native import GAIN, WORTH, next_order, worth_asking
 from backscroll.compaction.native_request import ask
 from backscroll.compaction.options import CachePricing
-from backscroll.compaction.upcoming import may_try
 from backscroll.ports import Ask, Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import refresh_lane
@@ -18,6 +16,9 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
     natives, config = state.natives, state.config
     if natives is None or config.native == "no" or lane.native is not None or natives.background.running:
         return
+    from backscroll.compaction.native import GAIN, WORTH, next_order, worth_asking  # noqa: PLC0415  few sessions
+    from backscroll.compaction.upcoming import may_try  # noqa: PLC0415
+
     now = state.policy_input(prompt)
     targets, used = triggers.reckoned(lane, now, budget)
     if used.upper < triggers.early(targets) or lane.outdated:

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backscroll import events
-from backscroll.compaction import policy, triggers
+from backscroll.compaction import triggers
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.prepared import PreparedPlan, batch_is_due, serves, snapshot, work
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
@@ -36,6 +35,9 @@ from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.session.tools import offer_tools
 from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
+
+if TYPE_CHECKING:
+    from backscroll.compaction.prepared import PreparedPlan
 
 _AT_ONCE = 64  # messages loaded at once that may come back
 
@@ -84,9 +86,8 @@ def request(
     if lane.plan.edits and lane.planned_for is not None and budget > lane.planned_for and lane.has_grown(budget):
         now = yield from _replan(state, lane, now, budget)
     due = triggers.check(lane, now, budget)
-    if due.why is not None or (lane.foreseen is not None and batch_is_due(lane, now, budget)):
-        now = yield from _decide(state, lane, now, budget)
-        due = triggers.check(lane, now, budget)
+    if due.why is not None or (lane.foreseen is not None and lane.foreseen.what == "batch"):
+        now, due = yield from _decided(state, lane, now, budget, due)
     if due.targets.total != budget:
         due = due._replace(used=lane.used(budget))
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
@@ -98,6 +99,30 @@ def request(
     return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
 
 
+def _loaded(state: SessionState) -> Operation[None]:
+    """Load what decides, in a thread: an event loop would wait for it."""
+    if not state.decides:
+        yield Ask(_load, heavy=True)
+        state.decides = True
+
+
+def _load() -> None:
+    from backscroll.compaction import prepared  # noqa: F401, PLC0415  many sessions are never compacted
+
+
+def _decided(
+    state: SessionState, lane: LaneState, now: PolicyInput, budget: int, due: triggers.Due
+) -> Operation[tuple[PolicyInput, triggers.Due]]:
+    """Decide, if a trigger is met or a batch is due that was foreseen. Returns what holds then."""
+    yield from _loaded(state)
+    from backscroll.compaction.prepared import batch_is_due  # noqa: PLC0415  see `_loaded`
+
+    if due.why is None and not batch_is_due(lane, now, budget):
+        return now, due
+    now = yield from _decide(state, lane, now, budget)
+    return now, triggers.check(lane, now, budget)
+
+
 def _wait(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
     """Wait for what a compaction that is due could use, as long as the options allow."""
     yield from wait_for_summary(state, lane, prompt, budget)
@@ -107,8 +132,10 @@ def _wait(state: SessionState, lane: LaneState, prompt: str | None, budget: int)
 def _ask_ahead(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[None]:
     """Ask for the next compaction, and for what it may use, in the background."""
     yield from _begin(state, lane, now)
-    yield from begin_next_summary(state, lane, now.prompt, budget)
-    yield from begin_next_native(state, lane, now.prompt, budget)
+    if state.summaries is not None or state.natives is not None:
+        yield from _loaded(state)
+        yield from begin_next_summary(state, lane, now.prompt, budget)
+        yield from begin_next_native(state, lane, now.prompt, budget)
 
 
 def _budget(state: SessionState, token_budget: int | None, provider: object, lane: str) -> Operation[int]:
@@ -141,12 +168,14 @@ def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
 
 def _decide(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[PolicyInput]:
     """Decide on what is due, by the plan that was prepared for it if there is one."""
+    from backscroll.compaction import policy, prepared  # noqa: PLC0415  see `_loaded`
+
     if not state.measured:
         now = yield from _measured(state, lane, now)
-    prepared = yield from _finish(lane, now, budget)
-    yield from _fit(state, lane, now, lambda now: work(lane, now, budget, prepared))
+    plan = yield from _finish(lane, now, budget)
+    yield from _fit(state, lane, now, lambda now: prepared.work(lane, now, budget, plan))
     now = state.policy_input(now.prompt)._replace(limits=now.limits)
-    if prepared is not None and policy.due(lane, now, budget) is not None:  # by what was appended since
+    if plan is not None and policy.due(lane, now, budget) is not None:  # by what was appended since
         yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget))
         now = state.policy_input(now.prompt)._replace(limits=now.limits)
     return now
@@ -158,13 +187,18 @@ def _begin(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[
     if foreseen is None or state.start is None or not state.measured:  # the first count may load a vocabulary
         return
     if lane.preparing is None:
+        yield from _loaded(state)
+        from backscroll.compaction.prepared import snapshot  # noqa: PLC0415  see `_loaded`
+
         started = yield Ask(state.start, (snapshot(lane, now, foreseen),), tolerant=True)
         if not isinstance(started, Exception):  # no thread can start: the request that needs the plan prepares it
             lane.preparing = started
 
 
-def _finish(lane: LaneState, now: PolicyInput, budget: int) -> Operation[PreparedPlan | None]:
+def _finish(lane: LaneState, now: PolicyInput, budget: int) -> "Operation[PreparedPlan | None]":
     """Return the plan that a request needs, once it is prepared; None if nothing was foreseen that serves it."""
+    from backscroll.compaction.prepared import serves, snapshot  # noqa: PLC0415  see `_loaded`
+
     foreseen, begun = lane.foreseen, lane.preparing
     if foreseen is None or not serves(lane, now, budget):
         return None
@@ -228,6 +262,9 @@ def _forget_expired(state: SessionState) -> None:
 
 def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult | None]:
     """Compact now, down to the target. Returns None if that would free nothing."""
+    yield from _loaded(state)
+    from backscroll.compaction import policy  # noqa: PLC0415  see `_loaded`
+
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)
@@ -241,6 +278,9 @@ def compact_for_model(state: SessionState, lane_name: str, reason: str) -> Opera
     """Compact now because the model asks. Returns what was done, or why it has to wait; empty if that would free too
     little.
     """
+    yield from _loaded(state)
+    from backscroll.compaction import policy  # noqa: PLC0415  see `_loaded`
+
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)
@@ -255,6 +295,9 @@ def compact_for_model(state: SessionState, lane_name: str, reason: str) -> Opera
 
 def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[CompactionResult | None]:
     """Leave out of the lane's view what the caller selects. Returns None if nothing is selected."""
+    yield from _loaded(state)
+    from backscroll.compaction import policy  # noqa: PLC0415  see `_loaded`
+
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)

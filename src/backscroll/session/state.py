@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.decision import PolicyInput
+from backscroll.compaction.decision import PolicyInput, Strategy
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.native_request import Natives, reads_block
@@ -64,7 +63,8 @@ class SessionConfig:
 
     budget: BudgetOptions
     compaction: CompactionOptions
-    strategies: tuple[Strategy, ...]
+    strategies: Callable[[], tuple[Strategy, ...]]
+    """Returns those that run, in order."""
     shortens: bool
     """Whether they shorten results."""
     measure: Measure
@@ -167,8 +167,8 @@ class SessionState:
         """True once an assumed window was reported."""
         self.entered = False
         """True once the stored events are loaded."""
-        self.measured = False
-        """True once anything was counted: the first count may load a vocabulary, which takes most of a second."""
+        self.measured = self.decides = False
+        """True once anything was counted, and once what decides is loaded: a vocabulary takes most of a second."""
         self.pending_usage: list[UsageObserved | Overflowed | Report] = []
         """Reports since the last operation."""
         self.begin()

@@ -1,7 +1,7 @@
 """Request summaries in the background, and wait for them if the caller wants that."""
 
 from backscroll import events
-from backscroll.compaction import policy, triggers
+from backscroll.compaction import triggers
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.summarization import Made, Order, Summaries, ask
 from backscroll.compaction.trim import TrimRequest
@@ -40,7 +40,9 @@ def begin_summary(
         return False
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
-    order = policy.next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
+    from backscroll.compaction.policy import next_summary  # noqa: PLC0415  few sessions have summaries
+
+    order = next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
     yield from _begin(state, lane, order, summaries)
     return True
 
@@ -69,7 +71,9 @@ def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None,
     summaries = state.summaries
     if summaries is None or summaries.background.running:
         return
-    order = policy.next_summary(lane, state.policy_input(prompt), budget, summaries)
+    from backscroll.compaction.policy import next_summary  # noqa: PLC0415  as above
+
+    order = next_summary(lane, state.policy_input(prompt), budget, summaries)
     yield from _begin(state, lane, order, summaries)
 
 

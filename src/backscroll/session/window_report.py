@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import next_compaction
 from backscroll.compaction.result import CompactionResult
 from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
@@ -68,6 +67,8 @@ def window_report(state: SessionState, lane_name: str) -> Operation[WindowReport
 
 def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
     """Report on a lane whose view is up to date."""
+    from backscroll.compaction.policy import next_compaction  # noqa: PLC0415  only this report needs a decision
+
     assert lane.view is not None
     used, scale = _usage(now.history, lane), break_down(lane).scale
     parts = {kind: figure.tokens for kind, figure in used.by_kind.items()} | {"free": used.free}

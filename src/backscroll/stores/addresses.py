@@ -17,7 +17,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Store
-from backscroll.stores.memory import MemoryStore
 
 if TYPE_CHECKING:  # a store is loaded when one is opened
     from backscroll.stores.jsonl import JsonlStore
@@ -51,14 +50,14 @@ def open_store(address: str | Path | Store | None, *, read_only: bool = False) -
             durability.
     """
     if address is None:
-        return MemoryStore()
+        return _in_memory()
     if isinstance(address, Path):
         return _of_place("sqlite", str(address), "full", read_only)
     if not isinstance(address, str):
         return address
     scheme, _, rest = address.partition(":")
     if scheme == "memory" and not rest:
-        return MemoryStore()
+        return _in_memory()
     if scheme in ("postgresql", "postgres"):
         return _postgres(address, read_only)
     if scheme not in _PLACES:
@@ -74,6 +73,12 @@ def open_store(address: str | Path | Store | None, *, read_only: bool = False) -
             f"`store` has the unknown option {next(iter(options))!r} in {address!r}; the only option is `durability`"
         )
     return _of_place(scheme, unquote(parts.path[1:]), durability, read_only)
+
+
+def _in_memory() -> Store:
+    from backscroll.stores.memory import MemoryStore  # noqa: PLC0415  few need it
+
+    return MemoryStore()
 
 
 def _of_place(scheme: str, path: str, durability: str, read_only: bool) -> Store:

@@ -8,9 +8,9 @@ as the rest of the work. An event loop does so only while that is fast and no ot
 import atexit
 import contextlib
 import functools
+import sys
 import threading
 import time
-from asyncio import _get_running_loop
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -207,7 +207,7 @@ class Queue(Generic[J]):
 
     def try_now(self, job: J) -> Future[Any] | None:
         """Perform a job in the calling thread if no other is queued or under way. `None`: it must be `put`."""
-        in_loop = _get_running_loop() is not None
+        in_loop = _in_event_loop()
         if in_loop and not self._pace.allows(job):
             return None
         if self._jobs or not self._performing.acquire(blocking=False):
@@ -317,6 +317,12 @@ class Queue(Generic[J]):
             _resolve(last)
             last = answers
         return last
+
+
+def _in_event_loop() -> bool:
+    """Return whether the calling thread runs an event loop: it runs none before `asyncio` is loaded, which is slow."""
+    running = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
+    return running is not None and running() is not None
 
 
 def _resolve(answers: Iterable[Answer[Any]]) -> None:

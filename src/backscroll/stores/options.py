@@ -5,7 +5,17 @@ from pathlib import Path
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import BlobStore
-from backscroll.stores.blobs.offloading import OVER, checked_over
+
+OVER = 65_536  # bytes
+
+
+def checked_over(over: int) -> int:
+    """Validate a size in bytes. Raise `ConfigurationError` if it is not a whole number of at least 0."""
+    if type(over) is not int or over < 0:
+        raise ConfigurationError(
+            f"`blob_threshold_bytes` must be a whole number of bytes, at least 0, not {over!r:.80}"
+        )
+    return over
 
 
 @dataclass(frozen=True, slots=True)

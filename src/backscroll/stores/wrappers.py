@@ -3,16 +3,17 @@
 Encryption is the outer layer, so that blobs are encrypted too.
 """
 
+from typing import TYPE_CHECKING
+
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Store
-from backscroll.stores.blobs.addresses import open_blobs
-from backscroll.stores.blobs.offloading import OVER, OffloadingStore, Report
 from backscroll.stores.options import StorageOptions
 
-__all__ = ["OVER", "Report", "layered"]
+if TYPE_CHECKING:
+    from backscroll.stores.blobs.offloading import Report
 
 
-def layered(store: Store | None, options: StorageOptions, on_failure: Report | None = None) -> Store | None:
+def layered(store: Store | None, options: StorageOptions, on_failure: "Report | None" = None) -> Store | None:
     """Return a store with the layers of `options` around it. Opens nothing.
 
     Args:
@@ -30,6 +31,9 @@ def layered(store: Store | None, options: StorageOptions, on_failure: Report | N
                 raise ConfigurationError(f'`{name}` requires a store: pass store="sqlite:///agent.db" too')
         return None
     if blobs is not None:
+        from backscroll.stores.blobs.addresses import open_blobs  # noqa: PLC0415  few need it
+        from backscroll.stores.blobs.offloading import OffloadingStore  # noqa: PLC0415
+
         over = options.blob_threshold_bytes
         store = OffloadingStore(store, open_blobs(blobs), over, on_failure=on_failure)
     if key is None:

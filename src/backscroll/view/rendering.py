@@ -21,7 +21,6 @@ from backscroll.messages.rewriter import (
     mask_arguments,
     replace,
 )
-from backscroll.messages.structure import JSON, LINE_KINDS, cut_json, cut_lines
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
@@ -46,6 +45,10 @@ def clipped(
     """Return the text of an excerpted part, with its reference. `structure`: what it is cut as."""
     if part.form in ("arguments", "mapping"):
         return clip_arguments(part.text, head, tail, ref)
+    if not structure:
+        return clip_text(part.text, head, tail, ref, between)
+    from backscroll.messages.structure import JSON, LINE_KINDS, cut_json, cut_lines  # noqa: PLC0415  many views cut none
+
     if structure == JSON and (found := cut_json(part.text, head, tail, between, ref)) is not None:
         return found
     if structure in LINE_KINDS:

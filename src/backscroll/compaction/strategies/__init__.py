@@ -2,26 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Literal
 
-from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.strategies.clear import ClearStrategy
-from backscroll.compaction.strategies.deduplicate import DeduplicateStrategy
-from backscroll.compaction.strategies.digest import DigestStrategy
-from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.strategies.importance import ImportanceStrategy
-from backscroll.compaction.strategies.native import NativeStrategy
-from backscroll.compaction.strategies.truncate import TruncateStrategy
+from backscroll.compaction.decision import Strategy
 from backscroll.errors import ConfigurationError
 
-STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
-    "deduplicate": DeduplicateStrategy,
-    "excerpt": ExcerptStrategy,
-    "clear": ClearStrategy,
-    "digest": DigestStrategy,
-    "importance": ImportanceStrategy,
-    "truncate": TruncateStrategy,
-}
+STRATEGIES = ("deduplicate", "excerpt", "clear", "digest", "importance", "truncate")
+"""The names that a list may hold."""
 NATIVE = "native"
 """The strategy that needs the option `native`, which only programs can give."""
 AUTO = "auto"
@@ -32,8 +20,8 @@ DEFAULT_ORDER = ("deduplicate", "excerpt", "digest")
 Choice = str | Sequence[str | Strategy] | None
 
 
-def choose(strategies: Choice) -> tuple[Strategy, ...]:
-    """Return the strategies to run, in order.
+def choose(strategies: Choice) -> Callable[[], tuple[Strategy, ...]]:
+    """Return a function that returns the strategies to run, in order. Its first call loads them.
 
     Args:
         strategies: `"auto"`: the default order. A list of names (`"clear"`) and strategies (`ClearStrategy(over=200)`,
@@ -42,14 +30,20 @@ def choose(strategies: Choice) -> tuple[Strategy, ...]:
     Raises:
         ConfigurationError: A name is unknown, or an item is no strategy.
     """
-    return tuple([_strategy(name) for name in (DEFAULT_ORDER if strategies == AUTO else strategies or ())])
+    chosen = [_checked(given) for given in _given(strategies)]
+    return cache(lambda: tuple([_classes()[given]() if isinstance(given, str) else given for given in chosen]))
 
 
 def masks_batches(strategies: Choice) -> bool:
     """Return whether old results may be cleared for their price alone: with `"auto"`, or with `"clear"` in the list."""
     if strategies is None or strategies == AUTO:
         return strategies == AUTO
-    return any(given == "clear" or isinstance(given, ClearStrategy) for given in strategies)
+    return any(_is(given, "clear") for given in strategies)
+
+
+def shortens(strategies: Choice) -> bool:
+    """Return whether the strategies shorten results."""
+    return any(_is(given, "excerpt") for given in _given(strategies))
 
 
 def uses_native(strategies: Choice, given: object) -> Literal["no", "auto", "always"]:
@@ -63,7 +57,7 @@ def uses_native(strategies: Choice, given: object) -> Literal["no", "auto", "alw
     Raises:
         ConfigurationError: One of the two options is of no use without the other.
     """
-    named = isinstance(strategies, Sequence) and strategies != AUTO and any(_is_native(each) for each in strategies)
+    named = isinstance(strategies, Sequence) and strategies != AUTO and any(_is(each, NATIVE) for each in strategies)
     if named and given is None:
         raise ConfigurationError("the strategy 'native' needs the option `native`: pass native=NativeCompaction(fn)")
     if given is not None and not named and strategies != AUTO:
@@ -71,16 +65,39 @@ def uses_native(strategies: Choice, given: object) -> Literal["no", "auto", "alw
     return "no" if given is None else "always" if named else "auto"
 
 
-def _is_native(strategy: object) -> bool:
-    return strategy == NATIVE or isinstance(strategy, NativeStrategy)
+def _given(strategies: Choice) -> Sequence[str | Strategy]:
+    return DEFAULT_ORDER if strategies == AUTO else strategies or ()
 
 
-def _strategy(given: Any) -> Strategy:
+def _is(given: str | Strategy, name: str) -> bool:
+    return given == name if isinstance(given, str) else isinstance(given, _classes()[name])
+
+
+def _classes() -> Mapping[str, type[Strategy]]:
+    """Return the strategies by name. They are loaded here: only a compaction needs them, and what they import."""
+    from backscroll.compaction.strategies.clear import ClearStrategy  # noqa: PLC0415  see above
+    from backscroll.compaction.strategies.deduplicate import DeduplicateStrategy  # noqa: PLC0415
+    from backscroll.compaction.strategies.digest import DigestStrategy  # noqa: PLC0415
+    from backscroll.compaction.strategies.excerpt import ExcerptStrategy  # noqa: PLC0415
+    from backscroll.compaction.strategies.importance import ImportanceStrategy  # noqa: PLC0415
+    from backscroll.compaction.strategies.native import NativeStrategy  # noqa: PLC0415
+    from backscroll.compaction.strategies.truncate import TruncateStrategy  # noqa: PLC0415
+
+    return {
+        "deduplicate": DeduplicateStrategy,
+        "excerpt": ExcerptStrategy,
+        "clear": ClearStrategy,
+        "digest": DigestStrategy,
+        "importance": ImportanceStrategy,
+        "truncate": TruncateStrategy,
+        NATIVE: NativeStrategy,
+    }
+
+
+def _checked(given: Any) -> str | Strategy:
     if isinstance(given, str):
-        if given == NATIVE:
-            return NativeStrategy()
-        if given in STRATEGIES:
-            return STRATEGIES[given]()
+        if given == NATIVE or given in STRATEGIES:
+            return given
         near = get_close_matches(given, STRATEGIES, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ConfigurationError(

@@ -18,24 +18,15 @@ from backscroll.ports import BlobStore, Pending, Record, Store, Stored
 from backscroll.stores.blobs.pointers import KIND, blob_name, fits, pointer, pointing
 from backscroll.stores.keyed_executor import KeyedExecutor
 from backscroll.stores.names import INTERNAL, checked_keys
+from backscroll.stores.options import OVER, checked_over
 from backscroll.stores.wrapper import Layer
 
-OVER = 65_536  # bytes
 DAY = 86_400.0  # seconds
 _OWN = f"{INTERNAL}blobs"
 _OWNER = "owner"
 _TRIES = 5  # reads of a session that others delete meanwhile
 
 Report = Callable[[dict[str, Any]], object]
-
-
-def checked_over(over: int) -> int:
-    """Validate a size in bytes. Raise `ConfigurationError` if it is not a whole number of at least 0."""
-    if type(over) is not int or over < 0:
-        raise ConfigurationError(
-            f"`blob_threshold_bytes` must be a whole number of bytes, at least 0, not {over!r:.80}"
-        )
-    return over
 
 
 class OffloadingStore(Layer):

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import stat
 import threading
@@ -225,6 +224,8 @@ class Database:
 def _remove(folder: str, owner: int) -> None:
     """Remove a folder of copies, unless this is a fork of the process that made it."""
     if os.getpid() == owner:
+        import shutil  # noqa: PLC0415 - few files are of an earlier version
+
         shutil.rmtree(folder, ignore_errors=True)
 
 

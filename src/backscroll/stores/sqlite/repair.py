@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import stat
 import sys
@@ -164,6 +163,8 @@ def _unreadable(path: str) -> CorruptionError:
 
 def _swapped(path: str, new: str) -> str:
     """Replace the damaged file by the new one. Return the path under which the damaged one is kept."""
+    import shutil  # noqa: PLC0415  loads compressors, and few files are damaged
+
     number = 1
     while os.path.exists(f"{path}.damaged-{number}"):
         number += 1
