@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.errors import BudgetError
@@ -238,6 +238,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.sampled_from(["", " ", "\n", "/", ".", '"', "`"]))
+@example(["a@b.org", "snake_case", "a@b.org"], "")
 def test_the_same_facts_as_the_slow_form(words, between):
     message = said(between.join(words))
     assert {fact.text: fact.kind for fact in facts(message)} == dict(slow_recall.facts(message))

@@ -32,9 +32,10 @@ _REPLACED = frozenset(("old_string", "old_str", "oldText", "old_text", "search",
 """Arguments with the text that an edit replaces, which must be known exactly."""
 
 # Without the lookbehinds a long run of letters would be tried at each position, at quadratic cost.
+_EMAIL = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
 _PATTERNS = {
     "url": r"""https?://[^\s"'<>)\]}`|\\]+""",
-    "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+    "email": rf"(?<![A-Za-z0-9._%+-]){_EMAIL}",
     "uuid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
     "date": r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?",
     "path": r"(?:~/?|(?<![\w.@+-])(?:/|(?<![\w.@+-]/)(?:\.{1,2}/?)?))(?:[\w.@+-]+/)+[\w.@+-]*\w",
@@ -45,6 +46,7 @@ _PATTERNS = {
     "name": r"\b[A-Za-z_$][A-Za-z0-9_]*\b",
 }
 _KINDS = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+_NEXT_EMAIL = re.compile(_EMAIL)
 _INSIDE = {  # a match inside one of these kinds is covered by it
     **dict.fromkeys(("email", "date", "file", "hex", "id", "name"), ("url", "uuid", "email", "date")),
     "number": ("url", "uuid", "email", "date", "hex", "id"),
@@ -130,7 +132,7 @@ def _in_text(text: str) -> Iterator[Fact]:
     taken: dict[str, list[tuple[int, int]]] = {}
     for kind, pattern in _KINDS.items():
         around = [taken[other] for other in _INSIDE.get(kind, ()) if other in taken]
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(text) if kind != "email" else _emails(text):
             known = match[0].rstrip(".,:;") if kind in ("url", "path") else match[0]
             start, end = match.start(), match.start() + len(known)
             # a number counts by its first digit: "2024-01-02.5" holds no number after the date
@@ -139,6 +141,14 @@ def _in_text(text: str) -> Iterator[Fact]:
                 continue
             taken.setdefault(kind, []).append((start, end))
             yield Fact(known, kind)
+
+
+def _emails(text: str) -> Iterator[re.Match[str]]:
+    """Yield email addresses, also one that begins where another ends: its lookbehind would not let it."""
+    found = _KINDS["email"].search(text)
+    while found is not None:
+        yield found
+        found = _NEXT_EMAIL.match(text, found.end()) or _KINDS["email"].search(text, found.end())
 
 
 def _covers(spans: list[tuple[int, int]], start: int, end: int) -> bool:
