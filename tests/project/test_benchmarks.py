@@ -64,12 +64,12 @@ def test_our_steps_have_a_floor_to_compare_with(tmp_path):
 
 
 def test_huge_additions_have_a_floor_to_compare_with():
-    asked = ["--kinds", "log,blocks", "--stores", "sqlite", "--scale", "0.02", "--repeat", "1"]
+    asked = ["--kinds", "log", "--stores", "sqlite", "--scale", "0.02", "--repeat", "1"]
     command = [sys.executable, "-W", "error", str(BENCHMARKS / "stalls.py"), *asked]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
-    assert [row[1:3] for row in rows] == [["32,000", "sqlite"], ["128,000", "sqlite"]]
+    assert [row[1:3] for row in rows] == [["32,000", "sqlite"]]
     for row in rows:
         assert all(float(cell.split()[0]) > 0 for cell in row[3:])
 

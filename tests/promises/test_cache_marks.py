@@ -22,7 +22,7 @@ OPTIONS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(18))
 @given(st.integers(0, 2**32), ACTS, st.lists(OPTIONS, min_size=1, max_size=3))
 def test_every_marked_request_is_answered(seed, acts, options):
     """Steps of 30 parallel calls, marks of the agent's own, and restarts with other options included."""

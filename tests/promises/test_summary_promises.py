@@ -154,7 +154,7 @@ def played(messages: list[Any], budget: int, ask: int, outcomes: list[str], dela
 
 
 @may_fail
-@settings(max_examples=examples(50), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(35), suppress_health_check=list(HealthCheck), deadline=None)
 @given(
     st.one_of(long_talks(), conversations(strange=False)),
     st.integers(900, 4_000),

@@ -12,6 +12,7 @@ from tests.real import RECORDED, needs_recordings
 
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
 pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
+_USUAL = 8  # transcripts of each file that are not left to the long run
 REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")
 
 
@@ -29,10 +30,12 @@ def whole(manager, ref):
     return text
 
 
+@pytest.mark.parametrize("rest", [False, pytest.param(True, marks=pytest.mark.long)], ids=["first", "rest"])
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_everything_left_out_returns_verbatim_by_reference(file):
+def test_everything_left_out_returns_verbatim_by_reference(file, rest):
     """Everything left out at a tenth comes back verbatim by a reference of the view."""
-    for transcript in read(file, file.name):
+    transcripts = list(read(file, file.name))
+    for transcript in transcripts[_USUAL:] if rest else transcripts[:_USUAL]:
         manager = ContextManager(budget=2_000_000)
         manager.append(*transcript.messages)
         manager.get_messages_for_request()
