@@ -206,7 +206,7 @@ def steps_of(watched: RecordingSession, messages: Sequence[Any], ask: int, budge
     return views
 
 
-@settings(deadline=None, max_examples=examples(30))
+@settings(deadline=None, max_examples=examples(20))
 @given(conversations(most=40), BUDGETS, ASK)
 def test_views_do_not_depend_on_when_a_plan_is_ready(messages, budget, ask):
     options = {"clear_at_least_tokens": 400, "cache_pricing": CachePricing()}

@@ -189,7 +189,7 @@ ACTS = st.lists(
 )
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(ACTS, st.sampled_from([4_000, 8_000, 16_000]))
 def test_views_fit_and_hold_the_newest_small_objects(acts, budget):
     """Whatever is read, written and loaded: views are valid, fit, and show the newest skill and plan."""

@@ -18,7 +18,7 @@ def written(name):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.long] * (n >= len(SEEDS) // 4)) for n in SEEDS])
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.long] * (n >= len(SEEDS) // 6)) for n in SEEDS])
 def test_views_events_and_stored_bytes_stay(dialect, seed):
     for budget in BUDGETS:
         session = f"{dialect}/{seed}/{budget}"

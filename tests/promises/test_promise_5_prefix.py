@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import events
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
+from tests.profiles import examples
 
 
 @given(conversations(), BUDGETS, ASK)
@@ -38,6 +39,7 @@ def test_5_asking_twice_gives_the_same(messages, budget, ask):
     feed(messages, ask, check, watched)
 
 
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(st.integers(10, 250), st.sampled_from([0, 0, 0, 1])), min_size=15, max_size=40))
 def test_view_begins_with_the_prompt_of_its_request(turns):
     watched, talk, prompt = session_with_both_triggers(), MessageFactory("openai"), 0

@@ -12,7 +12,7 @@ from tests.real import RECORDED, needs_recordings
 
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
 pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
-_USUAL = 8  # transcripts of each file that are not left to the long run
+_USUAL = 4  # transcripts of each file that are not left to the long run
 REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")
 
 
