@@ -12,7 +12,6 @@ The last column is the growth since the length before, for each byte of text tha
 import argparse
 import gc
 import json
-import re
 import resource
 import subprocess
 import sys
@@ -21,12 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from page import put
 from sessions import chat, fresh, recorded, steps_of
 
 from backscroll import ContextManager
 
-HERE = Path(__file__).resolve().parent
-_MARK = re.compile(r"(<!-- text -->\n).*?(<!-- end -->)", re.DOTALL)
 HEAD = "| session | messages | text | memory | memory / text | each further byte |\n|" + " --- |" * 6
 
 
@@ -117,8 +115,7 @@ def main() -> None:
     table = "\n".join(lines)
     print(table)
     if given.write:
-        page = HERE / "README.md"
-        page.write_text(_MARK.sub(lambda mark: f"{mark[1]}{table}\n{mark[2]}", page.read_text("utf-8")), "utf-8")
+        put("text", table)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import gc
 import itertools
 import json
 import random
-import re
 import statistics
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from page import put
 from sessions import recorded
 from step_floor import copied, fresh, spread, steps_of
 
@@ -39,8 +39,6 @@ from backscroll.messages import read_message
 from backscroll.tokens.engines import resolve
 
 Message = dict[str, Any]
-HERE = Path(__file__).resolve().parent
-_MARK = re.compile(r"(<!-- stalls -->\n).*?(<!-- end -->)", re.DOTALL)
 _BEFORE = 300  # messages
 _TURN = [{"role": "assistant", "content": "That is all of it."}, {"role": "user", "content": "And the next one?"}]
 
@@ -287,8 +285,7 @@ def main() -> None:
         table = measure(given, Path(name))
     print(table)
     if given.write:
-        page = HERE / "README.md"
-        page.write_text(_MARK.sub(lambda mark: f"{mark[1]}{table}\n{mark[2]}", page.read_text("utf-8")), "utf-8")
+        put("stalls", table)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ import argparse
 import gc
 import itertools
 import json
-import re
 import statistics
 import subprocess
 import sys
@@ -34,6 +33,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from page import put
 from peers.measures import Bare
 from sessions import chat, fresh, recorded, steps_of
 
@@ -42,8 +42,6 @@ from backscroll.messages import copy_message, read_message
 from backscroll.tokens.engines import resolve
 
 Message = dict[str, Any]
-HERE = Path(__file__).resolve().parent
-_MARK = re.compile(r"(<!-- floors -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 class Case(NamedTuple):
@@ -235,8 +233,7 @@ def main() -> None:
         table = measure(given, sessions, place)
     print(table)
     if given.write:
-        page = HERE / "README.md"
-        page.write_text(_MARK.sub(lambda mark: f"{mark[1]}{table}\n{mark[2]}", page.read_text("utf-8")), "utf-8")
+        put("floors", table)
 
 
 if __name__ == "__main__":

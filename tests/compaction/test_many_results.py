@@ -1,8 +1,6 @@
 """Work that grows with the number of results and lines, and work that is done once. Counts, no clocks."""
 
 import json
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,23 +10,8 @@ from backscroll.compaction.digest.line_selection import FRAME, cover
 from backscroll.messages import ParsedMessage, read_message
 from backscroll.messages.reader import NO_FLAGS
 from backscroll.messages.structure import cut_json
+from tests.calls import calls_of
 from tests.fakes import count_quarter
-
-
-def calls_of(work: Callable[[], Any]) -> int:
-    """Function calls of some work: a measure of cost that is the same on every machine."""
-    calls = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event == "call" or event == "c_call"
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return calls
 
 
 def in_messages(number: int) -> list[dict[str, Any]]:

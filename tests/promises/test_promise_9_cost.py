@@ -1,29 +1,18 @@
 """Promise 9: a step costs the same at any length of the history."""
 
-import sys
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.builders import MessageFactory, session_with_both_triggers
+from tests.calls import calls_of
 from tests.profiles import THOROUGH
 
 
-def _calls_of_a_step(watched: session_with_both_triggers, message: dict[str, Any]) -> int:
-    """Function calls of one add and one view: a measure of cost that is the same on every machine."""
-    calls = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event == "call" or event == "c_call"
-
-    sys.setprofile(count)
-    try:
-        watched.manager.append(message)
-        watched.view(4_000)
-    finally:
-        sys.setprofile(None)
-    return calls
+def _step(watched: session_with_both_triggers, message: dict[str, Any]) -> None:
+    watched.manager.append(message)
+    watched.view(4_000)
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
@@ -35,11 +24,11 @@ def test_9_a_step_costs_the_same_at_any_length(dialect):
         call = talk.call([f"c{number}"], "look", {"path": f"file {number}"})
         watched.manager.append(call)
         (result,) = talk.results([(f"c{number}", f"line {number} " * 40)])
+        step = partial(_step, watched, result)
         if 11_600 <= number < 12_000 or number >= end - 400:  # the digest has filled its quarter by then
-            counted[number] = _calls_of_a_step(watched, result)
+            counted[number] = calls_of(step)
         else:
-            watched.manager.append(result)
-            watched.view(4_000)
+            step()
     early, late = ([calls for number, calls in counted.items() if (number < 12_000) == at] for at in (True, False))
     assert len(early) == len(late) == 400
     assert sum(late) <= 1.1 * sum(early)
