@@ -163,7 +163,15 @@ def test_tool_of_the_responses_api_is_flat():
     assert definition["name"] == "recall"
 
 
-@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "strands"])
+def test_tool_of_the_model_context_protocol_is_one():
+    types = pytest.importorskip("mcp.types")
+    definition, _ = session_after(1).recall_tool("mcp")
+    found = types.Tool.model_validate(definition)
+    assert (found.name, found.input_schema["type"]) == ("recall", "object")
+    assert found.model_dump(by_alias=True, exclude_none=True) == definition
+
+
+@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "strands", "mcp"])
 def test_tool_answers_mistakes_of_a_model_without_raising(format):
     """The tool answers a model and never raises for its mistakes."""
     definition, call = session_after(3).recall_tool(format)

@@ -11,7 +11,7 @@ def tool_definition(format: str) -> dict[str, object]:
     """Return the definition of the `recall` tool in a provider's format.
 
     Args:
-        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic` or `strands`.
+        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic`, `strands` or `mcp`.
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -33,7 +33,8 @@ def tool_definition(format: str) -> dict[str, object]:
 
 
 def in_format(format: str, name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
-    """Return the definition of a tool in a provider's format: `openai`, `responses`, `anthropic` or `strands`.
+    """Return the definition of a tool in a provider's format: `openai`, `responses`, `anthropic`, `strands`
+    or `mcp` (the Model Context Protocol).
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -46,7 +47,9 @@ def in_format(format: str, name: str, description: str, schema: dict[str, object
         return {"name": name, "description": description, "input_schema": schema}
     if format == "strands":
         return {"name": name, "description": description, "inputSchema": {"json": schema}}
-    known = "'openai', 'responses', 'anthropic' and 'strands'"
+    if format == "mcp":
+        return {"name": name, "description": description, "inputSchema": schema}
+    known = "'openai', 'responses', 'anthropic', 'strands' and 'mcp'"
     raise ConfigurationError(f"unknown tool format {format!r}; known are {known}")
 
 
