@@ -63,6 +63,7 @@ def test_our_steps_have_a_floor_to_compare_with(tmp_path):
         assert all(float(cell.split()[0]) > 0 for cell in row[4:7])
 
 
+@pytest.mark.long
 def test_huge_additions_have_a_floor_to_compare_with():
     asked = ["--kinds", "log", "--stores", "sqlite", "--scale", "0.02", "--repeat", "1"]
     command = [sys.executable, "-W", "error", str(BENCHMARKS / "stalls.py"), *asked]

@@ -17,7 +17,7 @@ WORK = ("work",) * (3 * len(OPS))  # blocks need some turns to arrive
 ACTS = st.lists(st.sampled_from(OPS + WORK), min_size=20, max_size=80)
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(12))
 @given(
     st.sampled_from(("anthropic", "openai")),
     st.integers(0, 2**32),
