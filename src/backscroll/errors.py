@@ -3,6 +3,7 @@
 BackscrollError
 |-- MessageError (ValueError)               a message cannot be stored or sent: the caller corrects it
 |-- BudgetError                             the required messages exceed the budget
+|   `-- RequestTooLargeError                the provider rejected every shorter view, too
 |-- ReferenceNotFoundError (LookupError)    a reference names nothing in this session
 |-- ConfigurationError (ValueError)         an option, name or combination can never work
 |-- StoreError                              the store of the session failed
@@ -23,6 +24,10 @@ class MessageError(BackscrollError, ValueError):
 
 class BudgetError(BackscrollError):
     """The required messages do not fit the token budget, or the budget is not positive."""
+
+
+class RequestTooLargeError(BudgetError):
+    """The provider rejected a request as too long many times in a row, each time with a shorter view."""
 
 
 class ReferenceNotFoundError(BackscrollError, LookupError):

@@ -148,6 +148,7 @@ def test_public_names():
         "RequestItem",
         "RequestRecord",
         "RequestSnapshot",
+        "RequestTooLargeError",
         "SearchHit",
         "StorageOptions",
         "Store",

@@ -8,8 +8,8 @@ from strands.hooks import BeforeModelCallEvent
 from strands.types.exceptions import ContextWindowOverflowException
 
 from backscroll.errors import BudgetError
+from backscroll.integrations.overflow_retry import MOST_REJECTIONS
 from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader, RequestTooLarge
-from backscroll.integrations.strands.conversation import MOST_REFUSALS
 from tests.integrations.strands.agents import agent_of, refusals_expected
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
 
@@ -96,7 +96,7 @@ def test_the_ladder_is_bounded_and_each_rung_is_shorter():
     with refusals_expected(), pytest.raises(BudgetError):
         agent("Hello")
     sizes = [tokens_of(request) for request in model.requests]
-    assert 3 < len(sizes) <= MOST_REFUSALS + 1
+    assert 3 < len(sizes) <= MOST_REJECTIONS + 1
     assert all(later < earlier for earlier, later in pairwise(sizes))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Generator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from backscroll.errors import BudgetError
-from backscroll.integrations.overflow_errors import overflow_sizes
+from backscroll.errors import BudgetError, RequestTooLargeError
+from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.strands.errors import RequestTooLarge
 from backscroll.integrations.strands.estimator import outside_tokens
 from backscroll.integrations.strands.models import MAIN, counted_in, input_budget, model_name
@@ -24,11 +24,10 @@ from backscroll.notices import warn
 from backscroll.ports import Operation
 from backscroll.session.append import append
 from backscroll.session.branching import pin, rewind
-from backscroll.session.past import estimated_tokens, get_messages
+from backscroll.session.past import get_messages
 from backscroll.session.usage_reports import observe_usage
 from backscroll.tokens.usage import Usage
 
-MOST_REFUSALS = 24  # in a row for one request: each retry has four fifths of the size, so the last has a two-hundredth
 _END = 32  # messages compared at each step
 STATE = "backscroll"
 """The key of `agent.state` that stores pins, so that they survive in any of Strands' sessions."""
@@ -51,7 +50,7 @@ class Conversation(AsyncContextManager):
         self._lane = MAIN
         self._asked = False
         """Whether a request has no reported outcome yet."""
-        self._refusals = 0
+        self._retry = OverflowRetry(self)
         self._outside: tuple[Any, Any, str, tuple[int, int]] = (None, None, "", (0, 0))
         self._foreign = False
 
@@ -238,7 +237,8 @@ class Conversation(AsyncContextManager):
 
     def begins(self) -> None:
         """Note a new invocation: earlier rejections were of another request, and messages may have been edited."""
-        self._refusals, self._seen = 0, None
+        self._retry.accepted()
+        self._seen = None
 
     def heard(self, event: Any) -> None:
         """Record the usage of the request."""
@@ -246,7 +246,7 @@ class Conversation(AsyncContextManager):
             return
         self._asked = False
         if event.stop_response is not None:
-            self._refusals = 0
+            self._retry.accepted()
             counted = counted_in((event.stop_response.message.get("metadata") or {}).get("usage"))
             if counted is not None and counted.prompt and event.stop_response.stop_reason != "cancelled":
                 observe_usage(self._session, self._lane, counted)
@@ -260,17 +260,10 @@ class Conversation(AsyncContextManager):
         if not self._asked:  # another request was rejected; a shorter view would not help
             return
         self._asked = False
-        self._refusals += 1
-        if self._refusals > MOST_REFUSALS:
-            self._refusals = 0
-            tokens = estimated_tokens(self._session, self._lane)
-            error = BudgetError(
-                f"the provider rejected the request {MOST_REFUSALS} times in a row as too long, the last with about "
-                f"{tokens:,} estimated tokens: check the model's context window; it said: {event.exception!s:.200}"
-            )
+        try:
+            self._retry.rejected(event.exception, self._lane)
+        except RequestTooLargeError as error:
             raise RequestTooLarge(error) from event.exception
-        requested, limit = overflow_sizes(event.exception)
-        self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._lane)
         event.retry = True
 
     async def ended(self, agent: Any, *, failed: bool) -> None:

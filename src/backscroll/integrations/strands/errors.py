@@ -2,10 +2,10 @@
 
 from strands.types.exceptions import EventLoopException
 
-from backscroll.errors import BudgetError
+from backscroll.errors import RequestTooLargeError
 
 
-class RequestTooLarge(BudgetError, EventLoopException):
+class RequestTooLarge(RequestTooLargeError, EventLoopException):
     """The messages that must stay do not fit the model's window, or the provider kept rejecting the request.
 
     It is both a `BudgetError` and one of Strands' own exceptions, so that Strands' event loop raises it unchanged.
