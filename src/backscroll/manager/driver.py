@@ -18,6 +18,7 @@ from backscroll.ports import AcquireLock, Ask, Notification, Operation
 from backscroll.session.past import newest_request
 
 T = TypeVar("T")
+_REQUESTS = ("request", "request_with_indexes")
 _VALUES = frozenset((type(None), int, float, str, tuple, list, dict))
 
 
@@ -164,7 +165,7 @@ def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
             opened.turnstile.release()
     for name, payload in reports:
         yield from _emit(opened, name, payload)
-    if opened.telemetry is not None and _name(operation) == "request" and (newest := newest_request(opened.session)):
+    if opened.telemetry is not None and _name(operation) in _REQUESTS and (newest := newest_request(opened.session)):
         opened.telemetry.shown(*newest)
     if failure is not None:
         raise failure

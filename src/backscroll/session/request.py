@@ -35,6 +35,7 @@ from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.session.tools import offer_tools
 from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
+from backscroll.view.view_message import ViewMessage, with_indexes
 
 if TYPE_CHECKING:
     from backscroll.compaction.prepared import PreparedPlan
@@ -55,7 +56,42 @@ def request(
     tools: Any = None,
     limits: Limits = NO_LIMITS,
 ) -> Operation[list[Message]]:
-    """Return the view to send now.
+    """Return the view to send now. The parameters are those of `prepare`.
+
+    Raises:
+        BudgetError: The required messages do not fit.
+        ConfigurationError: The tools are in no known shape.
+    """
+    lane = yield from prepare(state, token_budget, provider, lane_name, outside=outside, tools=tools, limits=limits)
+    assert lane.view is not None
+    return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
+
+
+def request_with_indexes(
+    state: SessionState, token_budget: int | None, lane_name: str, *, outside: int = 0, tools: Any = None
+) -> Operation[list[ViewMessage]]:
+    """Return the view to send now, each message with those of the branch that it represents.
+
+    Raises:
+        BudgetError: The required messages do not fit.
+        ConfigurationError: The tools are in no known shape.
+    """
+    lane = yield from prepare(state, token_budget, None, lane_name, outside=outside, tools=tools)
+    assert lane.view is not None
+    return with_indexes(lane.view, state.history.branch.position)
+
+
+def prepare(
+    state: SessionState,
+    token_budget: int | None,
+    provider: object,
+    lane_name: str,
+    *,
+    outside: int,
+    tools: Any,
+    limits: Limits = NO_LIMITS,
+) -> Operation[LaneState]:
+    """Make the view to send now, compact it if that is due, and record the request. Returns its lane.
 
     Args:
         state: The session.
@@ -95,8 +131,7 @@ def request(
     state.asked = lane
     if lane.foreseen is not None or state.summaries is not None or state.natives is not None:
         yield from _ask_ahead(state, lane, now, budget)
-    assert lane.view is not None
-    return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
+    return lane
 
 
 def _loaded(state: SessionState) -> Operation[None]:

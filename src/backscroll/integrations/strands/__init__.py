@@ -10,6 +10,7 @@
 - `tool_result_storage.py`: long results in the user's own storage
 - `errors.py`: the error of a request that cannot be made to fit
 - `serialization.py`: Strands' messages to JSON and back
+- `translation.py`: how Strands' messages are read and compared
 """
 
 from backscroll.errors import ConfigurationError

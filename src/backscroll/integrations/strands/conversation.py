@@ -1,34 +1,31 @@
 """The conversation of one agent: each message is loaded once, and each request gets a view.
 
 `agent.messages` is read and never changed. Sessions, snapshots and `Agent(messages=[...])` put messages there without
-an event, and others may edit them. So the loaded messages are compared with the list: completely at each invocation,
-and only their end within one, so that the cost of a step does not depend on the length of the conversation.
+an event, so `Following` compares it with what was loaded.
 """
 
 from collections.abc import Generator, Sequence
-from copy import deepcopy
 from typing import Any
 
 from backscroll.errors import BudgetError, RequestTooLargeError
+from backscroll.integrations.following import COMPARED, Following
 from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.strands.errors import RequestTooLarge
 from backscroll.integrations.strands.estimator import outside_tokens
 from backscroll.integrations.strands.models import MAIN, counted_in, input_budget, model_name
-from backscroll.integrations.strands.serialization import Message, from_json, pinned, said, to_json
+from backscroll.integrations.strands.serialization import Message, from_json, pinned
 from backscroll.integrations.strands.tool_result_storage import ToolResultArchive
+from backscroll.integrations.strands.translation import StrandsTranslation
 from backscroll.manager.async_manager import AsyncContextManager
-from backscroll.manager.driver import run_async, run_sync
+from backscroll.manager.driver import run_async_each, run_sync, run_sync_each
 from backscroll.manager.lock import FairLock
-from backscroll.messages import validated
 from backscroll.notices import warn
 from backscroll.ports import Operation
-from backscroll.session.append import append
-from backscroll.session.branching import pin, rewind
+from backscroll.session.branching import pin
 from backscroll.session.past import get_messages
 from backscroll.session.usage_reports import observe_usage
 from backscroll.tokens.usage import Usage
 
-_END = 32  # messages compared at each step
 STATE = "backscroll"
 """The key of `agent.state` that stores pins, so that they survive in any of Strands' sessions."""
 
@@ -42,11 +39,12 @@ class Conversation(AsyncContextManager):
         super().__init__(**options)
         self._shelf = shelf
         self._status = status
-        self._known: list[Message] | None = None
-        """Copies of the messages loaded from `agent.messages`; `None` before the first load."""
+        self._following = Following(self._session, StrandsTranslation(shelf))
         self._seen: list[Message] | None = None
-        """The list object that they came from."""
-        self._following = FairLock()
+        """The list object that the loaded messages came from."""
+        self._pinned: list[bool] = []
+        """Of each loaded message, whether it carried the flag of Strands' own pins."""
+        self._turn = FairLock()
         self._lane = MAIN
         self._asked = False
         """Whether a request has no reported outcome yet."""
@@ -63,29 +61,21 @@ class Conversation(AsyncContextManager):
 
     async def follow(self, agent: Any) -> None:
         """Load the agent's new messages; earlier ones are not read again."""
-        await self._following.acquire_async()
+        await self._turn.acquire_async()
         try:
             if self._shelf is not None:
-                await self._shelf.keep(agent.messages[len(self._known or ()) :])
-            steps, answer = self._steps(agent), None
-            while True:
-                answer = await run_async(self._opened, steps.send(answer))
-        except StopIteration:
-            return
+                await self._shelf.keep(agent.messages[len(self._following) :])
+            await run_async_each(self._opened, self._steps(agent))
         finally:
-            self._following.release()
+            self._turn.release()
 
     def follow_now(self, agent: Any) -> None:
         """Load the agent's new messages, for callers without an event loop."""
-        self._following.acquire()
+        self._turn.acquire()
         try:
-            steps, answer = self._steps(agent), None
-            while True:
-                answer = run_sync(self._opened, steps.send(answer))
-        except StopIteration:
-            return
+            run_sync_each(self._opened, self._steps(agent))
         finally:
-            self._following.release()
+            self._turn.release()
 
     def restore(self, agent: Any) -> None:
         """Give the stored messages to an agent that has none yet."""
@@ -95,57 +85,20 @@ class Conversation(AsyncContextManager):
         self.follow_now(agent)
 
     def _steps(self, agent: Any) -> Steps:
-        """Yield the operations after which the session holds the agent's messages."""
+        """Yield the operations after which the session holds the agent's messages and their pins."""
         messages: list[Message] = agent.messages
-        if self._known is None:
-            self._known = yield from self._stored(messages)
-        known = self._known
-        begin = max(0, len(known) - _END) if messages is self._seen else 0
-        if messages[begin : len(known)] != known[begin:]:
-            yield from self._corrected(messages)
-        self._seen = messages
-        new = messages[len(known) :]
-        if new:
-            yield append(self._session, [self._for_session(message) for message in new])
-            known += deepcopy(new)
-            yield from self._pins_of(agent, new)
-
-    def _stored(self, messages: Sequence[Message]) -> Generator[Operation[Any], Any, list[Message]]:
-        """Rewind the session to the beginning that it shares with the agent's messages, and return that beginning."""
-        stored = yield get_messages(self._session)
-        same = 0
-        for there, here in zip(stored, messages, strict=False):
-            if said(there) != said(validated(to_json(here), self._session.config.redact)):
-                break
-            same += 1
-        if same < len(stored):
-            yield rewind(self._session, self._seq(same - 1))
-        return deepcopy(list(messages[:same]))
-
-    def _corrected(self, messages: Sequence[Message]) -> Steps:
-        """Rewind the session to the first message that was edited; a changed flag alone is not an edit."""
-        known = self._known
-        assert known is not None
-        at = next(
-            (n for n, (old, new) in enumerate(zip(known, messages, strict=False)) if said(old) != said(new)), None
-        )
-        at = min(len(known), len(messages)) if at is None else at
-        for number in range(at):
-            if pinned(known[number]) != pinned(messages[number]):
+        whole = agent.messages is not self._seen
+        same = yield from self._following.load(messages, whole=whole)
+        self._seen, noted = messages, min(same, len(self._pinned))
+        for number in range(0 if whole else max(0, same - COMPARED), noted):
+            if self._pinned[number] != pinned(messages[number]):
                 yield pin(self._session, self._seq(number), pinned(messages[number]))
-        if at < len(known):
-            yield rewind(self._session, self._seq(at - 1))
-        known[:] = deepcopy(list(messages[:at]))
-
-    def _for_session(self, message: Message) -> Message:
-        found: Message = to_json(message)
-        if self._shelf is not None and self._shelf.failed(message):
-            found["metadata"] = {**(found.get("metadata") or {}), "whole": True}
-        return found
+                self._pinned[number] = pinned(messages[number])
+        self._pinned[noted:] = map(pinned, messages[noted:])
+        yield from self._pins_of(agent, messages[same:])
 
     def _seq(self, index: int) -> int:
-        """Return the number of the message at this index of the conversation; -1 before the first."""
-        return -1 if index < 0 else self._session.history.branch[index]
+        return self._following.seq(index)
 
     # -- pins --
 
@@ -178,9 +131,7 @@ class Conversation(AsyncContextManager):
 
     def _pins_of(self, agent: Any, messages: Sequence[Message]) -> Steps:
         pins = (agent.state.get(STATE) or {}).get("pins") or {}
-        known = self._known
-        assert known is not None
-        for number, message in enumerate(messages, len(known) - len(messages)):
+        for number, message in enumerate(messages, len(self._following) - len(messages)):
             wanted = pins.get(message.get("tracking_id"))
             if wanted is not None and wanted != (self._seq(number) in self._session.history.protected):
                 yield pin(self._session, self._seq(number), wanted)

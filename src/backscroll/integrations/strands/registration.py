@@ -7,7 +7,7 @@ attachment, so that one plugin may serve several agents.
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from strands.agent.conversation_manager import NullConversationManager, SlidingWindowConversationManager
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
@@ -15,6 +15,7 @@ from strands.vended_plugins.context_offloader import ContextOffloader as Strands
 from backscroll.compaction.modes import STANDARD
 from backscroll.compaction.summarization import LEAST_WINDOW, Summarizer
 from backscroll.errors import ConfigurationError
+from backscroll.integrations.conversations import claim
 from backscroll.integrations.strands.conversation import Conversation
 from backscroll.integrations.strands.models import SummaryFromModel, input_budget
 from backscroll.integrations.strands.settings import SUMMARIZE, Compression, FacadeConfig, Offloading, core_options
@@ -45,8 +46,6 @@ class Attached:
 
 
 _ATTACHED: WeakKeyDictionary[Any, Attached] = WeakKeyDictionary()
-_SESSIONS: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()
-"""Agents by store and session name: two agents must not share a session."""
 
 
 def attached_to(agent: Any) -> Attached:
@@ -76,7 +75,7 @@ def begin(agent: Any, attached: Attached) -> Conversation:
     name = options.get("session") or f"{agent.session_id}.{agent.agent_id}"
     if options.get("store") or options.get("telemetry"):  # otherwise nothing uses the name
         options["session"] = name
-    _claim(agent, options)
+    claim(options.get("store"), options.get("session", name), agent)
     chosen = core_options(parts.compression, parts.offloading, options.get("mode", STANDARD.name))
     attached.conversation = Conversation(
         {**chosen, **_summaries(agent, parts.compression), **options},
@@ -113,19 +112,6 @@ def _displace(agent: Any) -> None:
         f"Backscroll manages this agent's context and replaces {name}, which would edit agent.messages: write "
         f"Agent(..., context_manager=False){'' if default else ' without conversation_manager'}"
     )
-
-
-def _claim(agent: Any, options: dict[str, Any]) -> None:
-    """Raise `ConfigurationError` if another live agent has the session."""
-    if options.get("store") is None:
-        return
-    key = (str(options["store"]), options["session"])
-    if _SESSIONS.get(key) not in (None, agent):
-        raise ConfigurationError(
-            f"the session {options['session']!r} belongs to another agent, and their messages would be mixed: give "
-            "each agent its own `session` or agent_id"
-        )
-    _SESSIONS[key] = agent
 
 
 def _summaries(agent: Any, compression: Compression | None) -> dict[str, Any]:
