@@ -17,6 +17,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 TESTS = Path(__file__).parent
 PEERS = (
     "integrations/amplifier/",
+    "integrations/adk/",
+    "integrations/agent_framework/",
+    "integrations/clients/",
+    "integrations/langchain/",
+    "integrations/litellm/",
+    "integrations/openai_agents/",
+    "integrations/pydantic_ai/",
     "integrations/strands/",
     "integrations/test_summarizers",
     "evaluation/test_compare_ray",

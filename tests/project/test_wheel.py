@@ -24,13 +24,37 @@ NEEDS_EXTRA = (
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
     *(f"backscroll.cli.{name}" for name in ("summary_options", "transcripts", "view")),
 )
-NEEDS_STRANDS = "backscroll.integrations.strands"
+FRAMEWORKS = {
+    "adk": ("Google ADK", "adk"),
+    "agent_framework": ("Agent Framework", "agent-framework"),
+    "langchain": ("LangChain", "langchain"),
+    "litellm": ("LiteLLM", "litellm"),
+    "openai_agents": ("The OpenAI Agents SDK", "openai-agents"),
+    "pydantic_ai": ("Pydantic AI", "pydantic-ai"),
+    "strands": ("Strands", "strands"),
+}
+"""Rooms of `backscroll.integrations`: the name of each framework, and the extra that brings it."""
 NEEDS_PYDANTIC = (
     *("amplifier_module_context_backscroll", "backscroll.integrations.settings"),
     *(f"backscroll.integrations.amplifier.{name}" for name in ("mount", "settings")),
 )
 NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.search.postgres")  # and what begins like these
-WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
+WITHHELD = (
+    "click",
+    "rich",
+    "psycopg",
+    "pydantic",
+    "tiktoken",
+    "strands",
+    "amplifier_core",
+    "agents",
+    "google",
+    "langchain",
+    "langgraph",
+    "litellm",
+    "pydantic_ai",
+    "agent_framework",
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +123,8 @@ def test_it_asks_for_the_base_dependencies_only(wheel):
     base = sorted(line.partition(">")[0].partition("<")[0] for line in asked if "extra ==" not in line)
     assert base == ["imagesize", "regex", "toktok-rs"]
     assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == [
-        "all", "amplifier", "anthropic", "cli", "encryption", "inspect", "openai", "otel", "postgres", "ray", "s3",
-        "strands", "tiktoken",
+        "adk", "agent-framework", "all", "amplifier", "anthropic", "cli", "encryption", "gemini", "inspect",
+        "langchain", "openai", "openai-agents", "otel", "postgres", "pydantic-ai", "ray", "s3", "strands", "tiktoken",
     ]  # fmt: skip
 
 
@@ -157,8 +181,11 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
         print(json.dumps(failed))
     """
     failed = json.loads(wheel.run(program))
-    asked = {why for module, why in list(failed.items()) if module.startswith(NEEDS_STRANDS) and failed.pop(module)}
-    assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
+    for room, (framework, extra) in FRAMEWORKS.items():
+        inside = {module for module in failed if f"{module}.".startswith(f"backscroll.integrations.{room}.")}
+        asked = {failed.pop(module) for module in inside}
+        assert asked <= {f"{framework} is not installed: pip install 'backscroll[{extra}]'"}
+        assert bool(inside) == (ROOT / "src/backscroll/integrations" / room).is_dir()
     assert {failed.pop(module) for module in NEEDS_PYDANTIC} == {"pydantic"}, "Amplifier brings it"
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
     assert [why.partition("(")[0] for why in told] == ["a PostgreSQL store needs psycopg "]
