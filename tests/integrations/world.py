@@ -58,7 +58,7 @@ def order(number: int) -> str:
 
 
 def faults(seen: Iterable[tuple[list[dict[str, Any]], list[dict[str, Any]]]]) -> list[str]:
-    """What is wrong with requests, each given with the history that it represents, in a dialect that our judge reads."""
+    """Faults of requests, each each with the history that it represents, in a dialect that our judge reads."""
     return [
         f"request {number}: {problem}"
         for number, (request, history) in enumerate(seen)
