@@ -41,16 +41,16 @@ test-long: $(READY) ## run the tests that `make test` leaves out because they ta
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
 # that pyproject.toml allows. The hosts and frameworks would lift those of the rest.
-ENVIRONMENTS := litellm langchain-newest lowest lowest-hosts lowest-frameworks
+ENVIRONMENTS := litellm langchain-newest lowest-own lowest-hosts lowest-frameworks
 EXTRAS_litellm := litellm
 EXTRAS_langchain-newest := langchain
-EXTRAS_lowest := cli inspect openai anthropic postgres s3 encryption otel tiktoken
+EXTRAS_lowest-own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
 EXTRAS_lowest-hosts := cli amplifier strands
 EXTRAS_lowest-frameworks := langchain openai-agents pydantic-ai adk agent-framework
 FRAMEWORKS := langchain openai_agents pydantic_ai adk agent_framework
 TESTS_litellm := tests/integrations/litellm
 TESTS_langchain-newest := tests/integrations/langchain
-TESTS_lowest := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
+TESTS_lowest-own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
   cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries integrations/test_summarizers \
   manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept stores/test_offloading \
   stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
@@ -66,6 +66,7 @@ build/environments/%/.ready: $(READY) environments/%.lock pyproject.toml
 	@$(BIN)/uv pip install --quiet --python build/environments/$*/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.PRECIOUS: build/environments/%/.ready
 test-extras: $(addprefix test-extras-,$(ENVIRONMENTS)) ## run the tests of extras in environments of their own
 test-extras-%: export PYTHONDONTWRITEBYTECODE :=
 test-extras-%: build/environments/%/.ready
@@ -123,12 +124,12 @@ lock-%: $(READY)
 	$(HASHED) $(addprefix --extra ,$(EXTRAS_$*)) --group tests \
 	  $(addprefix --overrides ,$(wildcard environments/$*.overrides)) pyproject.toml --output-file environments/$*.lock
 
-lock-lowest%: $(READY)
+lock-lowest-%: $(READY)
 	@mkdir -p build
-	$(COMPILE) --resolution lowest-direct $(addprefix --extra ,$(EXTRAS_lowest$*)) pyproject.toml \
-	  --output-file build/lowest$*.txt
-	$(HASHED) $(addprefix --extra ,$(EXTRAS_lowest$*)) --group tests --constraints build/lowest$*.txt pyproject.toml \
-	  --output-file environments/lowest$*.lock
+	$(COMPILE) --resolution lowest-direct $(addprefix --extra ,$(EXTRAS_lowest-$*)) pyproject.toml \
+	  --output-file build/lowest-$*.txt
+	$(HASHED) $(addprefix --extra ,$(EXTRAS_lowest-$*)) --group tests --constraints build/lowest-$*.txt pyproject.toml \
+	  --output-file environments/lowest-$*.lock
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

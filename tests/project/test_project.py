@@ -106,16 +106,31 @@ def test_no_file_names_a_place_on_somebodys_machine():
     assert (found, own) == ({}, set())
 
 
-def test_the_lock_holds_hashes_and_no_place_to_fetch_from():
-    text = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+def pinned(lock: Path) -> dict[str, str]:
+    """The versions that a lock file holds; each line but those of hashes names one."""
+    text = lock.read_text(encoding="utf-8")
     assert "://" not in text
     assert not re.search(r"^\s*-", text.replace("    --hash=sha256:", ""), re.MULTILINE)
-    pinned = re.findall(r"^([\w.-]+)==.*(?:\n +--hash=sha256:[0-9a-f]{64}.*)+", text, re.MULTILINE)
-    assert len(pinned) == len(re.findall(r"^\w", text, re.MULTILINE))
+    found = dict(re.findall(r"^([\w.-]+)==([\w.]+).*(?:\n +--hash=sha256:[0-9a-f]{64}.*)+", text, re.MULTILINE))
+    assert len(found) == len({line.partition("==")[0] for line in re.findall(r"^\w.*", text, re.MULTILINE)})
+    return found
+
+
+def test_the_lock_holds_hashes_and_no_place_to_fetch_from():
+    extras = PROJECT["project"]["optional-dependencies"]
     named = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
-    named += [asked for extra in PROJECT["project"]["optional-dependencies"].values() for asked in extra]
+    named += [asked for extra in extras if extra != "litellm" for asked in extras[extra]]
     wanted = {re.match(r"[\w.-]+", asked)[0].lower() for asked in named} - {"backscroll"}
-    assert wanted <= set(pinned), "run: make lock"
+    assert wanted <= set(pinned(ROOT / "requirements-dev.lock")), "run: make lock"
+
+
+def test_each_extra_is_tested_with_its_lowest_version():
+    locks = [pinned(path) for path in (ROOT / "environments").glob("lowest*.lock")]
+    extras = PROJECT["project"]["optional-dependencies"]
+    for extra in extras.keys() - {"all", "litellm", "ray", "gemini", "inspect", "cli"}:
+        name, lowest = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", extras[extra][0]).groups()
+        assert any(f"{lock.get(name)}.0.0".startswith(f"{lowest}.") for lock in locks), (name, "run: make lock")
+    assert "litellm" in pinned(ROOT / "environments/litellm.lock")
 
 
 # -- the package --

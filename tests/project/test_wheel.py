@@ -124,7 +124,8 @@ def test_it_asks_for_the_base_dependencies_only(wheel):
     assert base == ["imagesize", "regex", "toktok-rs"]
     assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == [
         "adk", "agent-framework", "all", "amplifier", "anthropic", "cli", "encryption", "gemini", "inspect",
-        "langchain", "litellm", "openai", "openai-agents", "otel", "postgres", "pydantic-ai", "ray", "s3", "strands", "tiktoken",
+        "langchain", "litellm", "openai", "openai-agents", "otel", "postgres", "pydantic-ai", "ray", "s3",
+        "strands", "tiktoken",
     ]  # fmt: skip
 
 
