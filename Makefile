@@ -41,15 +41,17 @@ test-long: $(READY) ## run the tests that `make test` leaves out because they ta
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
 # that pyproject.toml allows. The hosts and frameworks would lift those of the rest.
-ENVIRONMENTS := litellm langchain-newest lowest-own lowest-hosts lowest-frameworks
+ENVIRONMENTS := litellm langchain-newest others lowest-own lowest-hosts lowest-frameworks
 EXTRAS_litellm := litellm
 EXTRAS_langchain-newest := langchain
+INPUT_others := environments/others.in
 EXTRAS_lowest-own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
 EXTRAS_lowest-hosts := cli amplifier strands
 EXTRAS_lowest-frameworks := langchain openai-agents pydantic-ai adk agent-framework
 FRAMEWORKS := langchain openai_agents pydantic_ai adk agent_framework
 TESTS_litellm := tests/integrations/litellm
 TESTS_langchain-newest := tests/integrations/langchain
+TESTS_others := tests/project/test_page_code.py -k "autogen or crewai or smolagents"
 TESTS_lowest-own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
   cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries integrations/test_summarizers \
   manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept stores/test_offloading \
@@ -122,7 +124,8 @@ lock: $(READY) ## resolve all environments again: of development, of the benchma
 # `NAME.overrides`, where it is there, lifts a bound that a package sets too high.
 lock-%: $(READY)
 	$(HASHED) $(addprefix --extra ,$(EXTRAS_$*)) --group tests \
-	  $(addprefix --overrides ,$(wildcard environments/$*.overrides)) pyproject.toml --output-file environments/$*.lock
+	  $(addprefix --overrides ,$(wildcard environments/$*.overrides)) pyproject.toml $(INPUT_$*) \
+	  --output-file environments/$*.lock
 
 lock-lowest-%: $(READY)
 	@mkdir -p build

@@ -3,16 +3,12 @@
 import ast
 import inspect
 import re
-import subprocess
-import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from sybil.document import Document
-from sybil.parsers.markdown import CodeBlockParser
 
 from backscroll import AsyncContextManager as Described
 from backscroll import (
@@ -28,10 +24,8 @@ from backscroll.compaction.modes import MODES
 from backscroll.compaction.strategies import NATIVE, STRATEGIES
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier import settings
+from tests.project.pages import PAGES, ROOT, WITH_CODE, blocks, name
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-WITH_CODE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPTIONS = ROOT / "docs/options.md"
 GROUPS = (BudgetOptions, Protection, ToolResultPreview, CachePricing, StorageOptions)
 """Groups of options with a table of their own on that page."""
@@ -43,41 +37,6 @@ AVOIDED = re.compile(
 """Words that the rules of prose in CONTRIBUTING.md replace."""
 GENERATED = re.compile(r"<!-- (?!end).*?<!-- end|^```text\n.*?^```", re.DOTALL | re.MULTILINE)
 """What programs write or print: prose of the sources."""
-
-LEAVE = "\nimport gc, os, sys; gc.collect(); sys.stdout.flush(); sys.stderr.flush(); os._exit(0)"
-"""How a program ends that used amplifier-core 2.0.2, whose own threads may still be letting go of what they held: one
-that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGILState_Release`) on a busy machine.
-"""
-
-
-def blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """Line and text of each code block of a language, as Sybil finds them."""
-    parser = CodeBlockParser(language, evaluator=lambda example: None)
-    document = Document.parse(str(page), parser, encoding="utf-8")
-    return [(example.line, example.parsed) for example in document.examples()]
-
-
-def name(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def printed(page: Path, line: int) -> str:
-    """The text block that follows a line of a page."""
-    return next(text for number, text in blocks(page, "text") if number > line)
-
-
-@pytest.mark.parametrize("page", WITH_CODE, ids=name)
-def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
-    """A block that prints is followed by a text block with its output."""
-    for line, code in blocks(page, "python"):
-        output = printed(page, line) if "print(" in code else ""
-        script = "\n" * line + code  # so that a traceback names the line of the page
-        program = f"exec(compile({script!r}, {name(page)!r}, 'exec'), {{'__name__': '__main__'}})"
-        if "amplifier_core" in code:
-            program += LEAVE
-        command = [sys.executable, "-W", "error", "-c", program]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, output, ""), f"{name(page)}:{line}"
 
 
 def test_every_mount_plan_mounts_with_all_its_options():
