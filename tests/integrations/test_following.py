@@ -1,6 +1,7 @@
 """A framework's history is followed: edits are noticed, and a step does not read all of it."""
 
 from dataclasses import replace
+from itertools import takewhile
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,7 @@ def test_whole_loads_hold_any_edit(number, edits):
     followed, history = Followed(), [Note("user", "begin"), *rounds(number)]
     followed.load(history)
     for turn, (kind, place) in enumerate(edits):
-        at = place % (len(history) + 1)
+        at, before = place % (len(history) + 1), [replace(note) for note in history]
         if kind == "append" or at == len(history):
             history += rounds(2, begin=1_000 + turn)
         elif kind == "edit":
@@ -49,7 +50,9 @@ def test_whole_loads_hold_any_edit(number, edits):
             history.insert(at, Note("user", f"inserted {turn}"))
         else:
             del history[at:]
-        followed.load(history, whole=True)
+        same = followed.load(history, whole=True)
+        kept = list(takewhile(lambda pair: pair[0] == pair[1], zip(before, history, strict=False)))
+        assert same == len(kept), "what is the same is not loaded again"
         assert followed.holds(history)
         assert len(followed.following) == len(history)
 

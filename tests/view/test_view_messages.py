@@ -2,12 +2,13 @@
 
 from hypothesis import given
 
+from backscroll import ContextManager
 from backscroll.manager.driver import run_sync
 from backscroll.messages import copy_message, sendable
 from backscroll.messages.items import in_a_row
 from backscroll.session.request import request_with_indexes
-from tests.builders import ASK, BUDGETS, LONG, conversations, feed, session_after, tool
-from tests.fakes import RecordingSession
+from tests.builders import ASK, BUDGETS, LONG, MessageFactory, conversations, feed, session_after, tool
+from tests.fakes import RecordingSession, count_quarter
 
 
 def view_of(context, budget):
@@ -66,6 +67,23 @@ def test_answers_to_open_calls_represent_nothing():
     found = view_of(context, 100_000)
     assert [each.indexes for each in found] == [(0,), (1,), (2,), (), (3,)]
     assert found[3].message["tool_call_id"] == stored[3]["tool_call_id"]
+
+
+def test_what_only_responses_have_is_no_edit():
+    spoken = {"type": "output_text", "text": "hello", "annotations": [], "logprobs": None}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [spoken]}
+    context = ContextManager(tokenizer=count_quarter)
+    context.append({"role": "user", "content": "hi"}, {"role": "assistant", "content": [item]})
+    answer = view_of(context, 100_000)[1]
+    assert answer.unchanged
+    assert answer.message != context.get_messages()[1]
+
+
+def test_a_result_that_is_left_out_shifts_no_index():
+    context = ContextManager(tokenizer=count_quarter)
+    context.append({"role": "user", "content": "hi"}, MessageFactory("openai").call(["a", "b"], "", {}))
+    context.append(tool("first", "a"), tool("again", "a"), tool("second", "b"))
+    assert [each.indexes for each in view_of(context, 100_000)] == [(0,), (1,), (2,), (4,)]
 
 
 def test_a_changed_copy_does_not_change_the_session():

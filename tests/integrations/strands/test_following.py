@@ -64,7 +64,7 @@ def test_edit_of_the_newest_messages_is_noticed_in_an_invocation():
 
     def redacted(request: Any, n: int) -> Any:
         if n == 1:
-            agent.messages[-2]["content"] = [*agent.messages[-2]["content"], {"text": "a note of a guardrail"}]
+            agent.messages[-2]["content"].append({"text": "a note of a guardrail"})
         return [call("read", {"path": f"{n}.py"})] if n < 3 else "Done."
 
     model = Scripted(redacted, window=100_000)
