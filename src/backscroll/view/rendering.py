@@ -121,7 +121,13 @@ def render_group(
     owners: list[Entry] = []
     open_calls: list[tuple[Message, list[Part]]] = []
     for entry in entries:
-        message = _own(group, entry, edits.get(entry.seq, ()), entry.seq in bare)
+        message: Message | None = entry.message
+        if entry.seq in edits:
+            message = rewrite(entry, edits[entry.seq])
+        if message is not None and entry.seq in group.orphans:
+            message = leave_out(message, group.orphans[entry.seq])
+        if message is not None and entry.seq in bare:
+            message = without_reasoning(message)
         if message is None:
             continue
         messages.append(sendable(message) if entry.reading.role == "assistant" else message)
@@ -138,21 +144,6 @@ def render_group(
     found, sources = rounds.arranged(messages)
     known = len(owners)  # the rest was made here, for calls without a result
     return found, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
-
-
-def owners(group: MessageGroup, entries: Sequence[Entry], bare: Collection[int]) -> list[Entry]:
-    """Return the entries of a group that `render_group` renders, each as one message if these are in order."""
-    if not group.orphans and not bare:
-        return list(entries)
-    return [entry for entry in entries if _own(group, entry, (), entry.seq in bare) is not None]
-
-
-def _own(group: MessageGroup, entry: Entry, edits: Sequence[Excerpt | Clear], bare: bool) -> Message | None:
-    """Render one entry; None if nothing of it is shown."""
-    message: Message | None = rewrite(entry, edits) if edits else entry.message
-    if message is not None and entry.seq in group.orphans:
-        message = leave_out(message, group.orphans[entry.seq])
-    return without_reasoning(message) if message is not None and bare else message
 
 
 def summary_text(plan: Plan, ranges: Sequence[tuple[int, int]] | None = None) -> str:

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from backscroll.history.history import Entry
 from backscroll.messages import Message, sendable
-from backscroll.view.rendering import owners
 from backscroll.view.segment import Segment
 from backscroll.view.view import View
 
@@ -40,8 +39,8 @@ def _represented(segment: Segment) -> Iterator[tuple[Sequence[Entry], bool]]:
     if segment.separator is not None:
         yield (), False
     made_of: Sequence[Sequence[Entry]] = segment.sources or ()
-    if segment.sources is None and segment.group is not None:
-        made_of = [(entry,) for entry in owners(segment.group, segment.entries, segment.bare)]
+    if segment.sources is None:  # one to one, for an entry of which nothing is shown is a group by itself
+        made_of = [(entry,) for entry in segment.entries]
     for at, message in enumerate(segment.messages):
         entries = made_of[at] if at < len(made_of) else ()  # the rest was made here, for calls without a result
         yield entries, len(entries) == 1 and _is_own(message, entries[0].message)
