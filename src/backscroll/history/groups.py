@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from backscroll.messages import ParsedMessage
+from backscroll.messages.contents import matched
 from backscroll.messages.parts import Path
 
 MOST_OPEN = 1_000  # calls waiting for a result; beyond this number the oldest is abandoned
@@ -71,6 +72,13 @@ class GroupIndex:
     def waiting(self, call: str) -> list[Waiting]:
         """Return the calls of this id without a result; the next result answers the last of them."""
         return self._open.get(call, [])
+
+    def named(self, reading: ParsedMessage) -> ParsedMessage:
+        """Return the reading with the ids of the calls that it answers, where it names them by their function only."""
+        if not reading.by_name:
+            return reading
+        open_calls = (((-seq, number), call) for call, (_, seq, number) in self.open())
+        return reading.answering(matched([name for name, _ in reading.results], open_calls))
 
     def open(self) -> Iterator[tuple[str, Waiting]]:
         """Yield every call without a result, with its id, in the order that `reopen` expects."""
@@ -145,18 +153,32 @@ class GroupPreview:
 
     def __init__(self, turns: GroupIndex) -> None:
         self._turns = turns
-        self._opened: dict[str, list[int]] = {}
+        self._opened: dict[str, list[tuple[int, int, int]]] = {}
+        """By call: the first `seq` of its group, its own, and its number in the message."""
         self._answered: dict[str, int] = {}
 
     def of(self, seq: int, reading: ParsedMessage) -> tuple[int, ...]:
         """Return the first `seq`s of the groups whose calls it answers, ascending; none if it opens its own."""
         if not reading.results and not reading.calls:
             return ()
+        reading = self._named(reading)
         joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
         joined |= {first for program in reading.continues if (first := self._look(program)) is not None}
-        for call in reading.calls:
-            self._opened.setdefault(call, []).append(min(joined, default=seq))
+        first = min(joined, default=seq)
+        for number, call in enumerate(reading.calls):
+            self._opened.setdefault(call, []).append((first, seq, number))
         return tuple(sorted(joined))
+
+    def _named(self, reading: ParsedMessage) -> ParsedMessage:
+        """Name the calls that the reading answers, as `GroupIndex.named` will."""
+        if not reading.by_name:
+            return reading
+        places = [((-seq, number), call) for call, opened in self._opened.items() for _, seq, number in opened]
+        for call in dict.fromkeys(call for call, _ in self._turns.open()):
+            waiting = self._turns.waiting(call)
+            left = waiting[: len(waiting) - self._answered.get(call, 0)]
+            places += [((-seq, number), call) for _, seq, number in left]
+        return reading.answering(matched([name for name, _ in reading.results], places))
 
     def _take(self, call: str) -> int | None:
         found = self._look(call)
@@ -168,7 +190,7 @@ class GroupPreview:
 
     def _look(self, call: str) -> int | None:
         if self._opened.get(call):
-            return self._opened[call][-1]
+            return self._opened[call][-1][0]
         waiting, taken = self._turns.waiting(call), self._answered.get(call, 0)
         return None if taken >= len(waiting) else waiting[-1 - taken].group.first
 
@@ -192,7 +214,7 @@ def rebuild_groups(
     for together in members.values():
         turns = GroupIndex()
         for seq in together:
-            group, merged = turns.add(seq, readings[seq])
+            group, merged = turns.add(seq, turns.named(readings[seq]))
             found[seq] = group
             found.update((member, group) for other in merged for member in other.members)
     return found

@@ -13,7 +13,7 @@ from backscroll.history.branch import Branch
 from backscroll.history.groups import GroupIndex, GroupPreview, MessageGroup, Waiting, rebuild_groups
 from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
-from backscroll.messages import Message, ParsedMessage, read_message
+from backscroll.messages import Message, ParsedMessage, paired, read_message
 from backscroll.tokens.usage import Counts
 
 
@@ -211,6 +211,7 @@ class History:
     def append(self, event: MessageAdded, reading: ParsedMessage) -> Entry:
         """Apply an added message that was parsed already."""
         check_counts(event, reading)
+        reading = self._turns.named(reading)
         group, merged = self._turns.add(event.seq, reading)
         entry = Entry(event.seq, event.message, reading, event.counts, group)
         if merged:
@@ -376,6 +377,9 @@ class History:
             check_counts(event, readings[seq])
             group = groups.get(seq) or self._apart.pop(seq)
             self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
+        for seq in sorted(seq for seq, reading in readings.items() if reading.by_name):
+            before = [self._held[each] for each in self._held[seq].group.members if each <= seq and each in self._held]
+            self._held[seq].reading = paired([entry.reading for entry in before])[-1]
 
     def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""

@@ -6,6 +6,8 @@
 - `parts.py`       the vocabulary: what a part is
 - `reader.py`      role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
 - `blocks.py`      the shapes of content blocks: one small reader for each shape
+- `contents.py`    contents of Gemini, and which of its responses answers which call
+- `content_parts.py` the parts of a content
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `shapes.py`      shapes that a new message may have
 - `compactions.py` compactions by a provider: opaque blocks and items, and what a user's function returned of them
@@ -15,15 +17,17 @@
 - `structure/`     long texts as what they are: JSON, tables, logs, diffs, listings and others
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
-Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block,
-never by a setting, because real histories mix them. Messages are never converted from one dialect into another.
+Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks, Bedrock Converse and Gemini. They are detected
+per block, never by a setting, because real histories mix them. Messages are never converted from one dialect into
+another.
 """
 
 from backscroll.messages.answers import sendable
+from backscroll.messages.contents import speaker
 from backscroll.messages.copying import Copier
 from backscroll.messages.items import holds_compaction, in_a_row
 from backscroll.messages.parts import Media, Part
-from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
+from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, paired, read_message
 from backscroll.messages.reasoning import without_reasoning
 from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import check_shape, read_new
@@ -55,10 +59,12 @@ __all__ = [
     "copy_message",
     "holds_compaction",
     "in_a_row",
+    "paired",
     "read_message",
     "read_new",
     "same_json",
     "sendable",
+    "speaker",
     "validated",
     "without_reasoning",
 ]

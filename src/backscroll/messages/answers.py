@@ -2,7 +2,7 @@
 
 A response has more fields than a request may have: the client's own bookkeeping, and a null for every unused field. The
 history keeps a message unchanged; a view sends what this module leaves. Sources: the request and response types of
-openai 3.54 and anthropic 2.12, and botocore's model of Converse.
+openai 3.54, anthropic 2.12 and google-genai 3.4, and botocore's model of Converse.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,12 @@ from operator import is_
 from typing import Any
 
 from backscroll.errors import MessageError
+from backscroll.messages.contents import MODEL, is_content
 from backscroll.messages.items import is_item
 
 Message = dict[str, Any]
+_FREE = frozenset(("args", "response"))
+"""Keys of Gemini's calls and responses under which a model or a tool writes any JSON."""
 _OF_ANSWERS = frozenset(("annotations", "parsed"))
 """Fields that OpenAI's client adds to a message, with or without a value, and a request rejects."""
 _OF_ANTHROPIC = ("role", "content", "name", "metadata", "cache_control")
@@ -35,13 +38,13 @@ _WRITTEN_IN_ITEMS = frozenset(("arguments", "input", "tools", "error"))
 def message_in(answer: Mapping[Any, Any]) -> object:
     """Return the message in a client's whole response; any other value unchanged.
 
-    Reads OpenAI's chat completion and its choice, a response of OpenAI's Responses API, and Bedrock's Converse response
-    and its output. A response of Anthropic is a message itself.
+    Reads OpenAI's chat completion and its choice, a response of OpenAI's Responses API, Bedrock's Converse response
+    and its output, and Gemini's response and its candidate. A response of Anthropic is a message itself.
 
     Raises:
         MessageError: The response holds no message, or several.
     """
-    if "role" in answer:
+    if "role" in answer and not (answer["role"] is None and is_content(answer)):
         return answer
     choices = answer.get("choices")
     if isinstance(choices, list) and all(isinstance(choice, Mapping) for choice in choices):
@@ -59,10 +62,34 @@ def message_in(answer: Mapping[Any, Any]) -> object:
         raise MessageError(
             "a compacted response holds several messages: append its items, context.append(*compacted.output)"
         )
+    if "candidates" in answer or "parts" in answer or "content" in answer:
+        return _content_in(answer)
     inner = answer.get("output", answer)
     if isinstance(inner, Mapping) and isinstance(inner.get("message"), Mapping):
         return inner["message"]
     return answer
+
+
+def _content_in(answer: Mapping[Any, Any]) -> object:
+    """Return the content of Gemini's response or candidate. Without a role, a content alone is the user's."""
+    if is_content(answer):
+        return {**answer, "role": "user"}
+    candidates = answer.get("candidates", [answer])
+    if not isinstance(candidates, list) or len(candidates) != 1:
+        number = len(candidates) if isinstance(candidates, list) else "no"
+        raise MessageError(
+            f"a response with {number or 'no'} candidates is no message: append one, such as "
+            "response.candidates[0].content"
+        )
+    content = candidates[0].get("content") if isinstance(candidates[0], Mapping) else None
+    if not isinstance(content, Mapping) or not is_content(content):
+        if "candidates" not in answer:
+            return answer
+        reason = candidates[0].get("finishReason", candidates[0].get("finish_reason"))
+        raise MessageError(
+            f"the response has no content (it finished with {reason!r:.60}), so there is nothing to append"
+        )
+    return {**content, "role": content.get("role") or MODEL}
 
 
 def _envelope_of(answer: Mapping[Any, Any]) -> Message:
@@ -85,8 +112,10 @@ def sendable(message: Message) -> Message:
     Only the model's own messages change. They lose nulls (in the message, its calls and its typed blocks, not in
     arguments), values that a client parsed, OpenAI's annotations, an empty list of calls, and all of a spoken response
     but its id. A whole Anthropic response keeps role, content and the caller's own keys; an item of the Responses API
-    loses nulls and `created_by`.
+    loses nulls and `created_by`. A content of Gemini loses nulls in any role.
     """
+    if "parts" in message:
+        return _content(message)
     if message["role"] != "assistant" or (message.keys() == _PLAIN and type(message["content"]) is str):
         return message
     whole = message.get("type") == "message" and "stop_reason" in message  # Anthropic's
@@ -96,6 +125,30 @@ def sendable(message: Message) -> Message:
         if _stays(key, value) and (not whole or key in _OF_ANTHROPIC)
     }
     return left if _differs(left, message) else message
+
+
+def _content(message: Message) -> Message:
+    """Leave out the nulls that google-genai dumps, in any role. JSON of the model and of tools stays as it is."""
+    parts = message["parts"]
+    if type(parts) is not list:
+        return message
+    left = {
+        key: _each(parts, _part) if key == "parts" else value for key, value in message.items() if value is not None
+    }
+    return left if _differs(left, message) else message
+
+
+def _part(part: dict[str, Any]) -> dict[str, Any]:
+    left = {
+        key: _part(value)
+        if type(value) is dict and key not in _FREE
+        else _each(value, _part)
+        if key == "parts"
+        else value
+        for key, value in part.items()
+        if value is not None
+    }
+    return left if _differs(left, part) else part
 
 
 def _stays(key: str, value: Any) -> bool:

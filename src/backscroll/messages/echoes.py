@@ -6,6 +6,7 @@ time longer. A digest that quoted them would repeat what has its own reference a
 
 from collections.abc import Iterable
 
+from backscroll.messages.contents import names_of
 from backscroll.messages.reader import ParsedMessage
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
@@ -24,9 +25,11 @@ class Echoes:
         found = []
         for number, part in enumerate(reading.parts):
             if part.kind == "call" and part.id is not None:
-                self._calls.pop(part.id, None)  # ids are reused: the newest call counts
+                for name in names_of(part.id):
+                    self._calls.pop(name, None)  # ids are reused: the newest call counts
+                    if part.name in RECALL_TOOLS:
+                        self._calls[name] = None
                 if part.name in RECALL_TOOLS:
-                    self._calls[part.id] = None
                     found.append(number)
             elif part.id is not None and part.id in self._calls:
                 found.append(number)

@@ -1,9 +1,12 @@
 """Read a message of any dialect: role, flags and parts."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
+from backscroll.messages.content_parts import read_parts
+from backscroll.messages.contents import is_content, matched, speaker
 from backscroll.messages.item_parts import read_item
 from backscroll.messages.items import KEPT, is_compaction, is_item, programs_of, role_of
 from backscroll.messages.parts import Kind, Part, Path, compact
@@ -39,7 +42,8 @@ class ParsedMessage:
     """The role, flags and parts of one message."""
 
     __slots__ = (
-        "calls", "continues", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid", "role",
+        "by_name", "calls", "continues", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid",
+        "role",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
@@ -58,6 +62,8 @@ class ParsedMessage:
             own = {answered for answered, _ in self.results}.intersection(self.calls)
             self.calls = tuple([call for call in self.calls if call not in own])
             self.results = tuple([result for result in self.results if result[0] not in own])
+        self.by_name = False
+        """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
         self.continues: tuple[str, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
         self.is_system = role in SYSTEM_ROLES
@@ -67,6 +73,14 @@ class ParsedMessage:
 
     def _says_something(self) -> bool:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
+
+    def answering(self, calls: Sequence[str]) -> "ParsedMessage":
+        """Return the same reading with the ids of the calls that its results answer, one for each of `results`."""
+        names = {path: call for (_, path), call in zip(self.results, calls, strict=True)}
+        if all(call == name for call, (name, _) in zip(calls, self.results, strict=True)):
+            return self
+        parts = [part._replace(id=names.get(part.path[:2], part.id)) for part in self.parts]
+        return ParsedMessage(self.role, tuple(parts), self.flags, self.rigid, None)
 
     @property
     def call_parts(self) -> list[Part]:
@@ -84,6 +98,24 @@ class ParsedMessage:
         """The text its author typed, without attached documents and files."""
         texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
         return "\n".join(typed for text in texts if (typed := _without_files(text)).strip()).strip()
+
+
+def paired(readings: Sequence[ParsedMessage]) -> Sequence[ParsedMessage]:
+    """Return the readings of a group in order, each result with the id of its call."""
+    if not any(reading.by_name for reading in readings):
+        return readings
+    found: list[ParsedMessage] = []
+    waiting: list[tuple[tuple[int, int], str]] = []
+    for at, given in enumerate(readings):
+        reading = given
+        if given.by_name:
+            reading = given.answering(matched([name for name, _ in given.results], waiting))
+        for name, _ in reading.results:
+            nearest = next((each for each in sorted(waiting) if each[1] == name), None)
+            waiting = [each for each in waiting if each is not nearest]
+        waiting += [((-at, number), call) for number, call in enumerate(reading.calls)]
+        found.append(reading)
+    return found
 
 
 NO_FLAGS = Flags()
@@ -111,6 +143,8 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
         message = {"role": role_of(message), "content": [message]}
     role = message["role"]
     content = message.get("content")
+    if content is None and is_content(message):
+        return _read_content(message)
     answers = _answered_id(message, role)
     outside = "tool_calls" in message or "function_call" in message
     calls = read_calls(message) if outside else []
@@ -139,6 +173,15 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
     if reading.calls and type(content) is list:
         reading.continues = programs_of(content)
+    return reading
+
+
+def _read_content(message: dict[str, Any]) -> ParsedMessage:
+    """Read a content of Gemini. Its signed parts are fixed one by one, so the message is not rigid."""
+    metadata = message.get("metadata")
+    flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
+    reading = ParsedMessage(speaker(message), tuple(read_parts(message["parts"])), flags, False, None)
+    reading.by_name = bool(reading.results)
     return reading
 
 

@@ -6,9 +6,11 @@ decides *what* to replace.
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from backscroll.messages.contents import CALLS, answers_in, content_of, held, is_content, response_to
 from backscroll.messages.items import PAIRS, answer_of, is_envelope, kind_of
 from backscroll.messages.parts import Part, Path, compact
 from backscroll.messages.reader import ParsedMessage
@@ -41,7 +43,15 @@ def _in_form(part: Part, text: str) -> Any:
         return {"text": text}
     if part.form == "mapping":
         return json.loads(text)
+    if part.form == "output":
+        return {"output": text}
+    if part.form == "inline":  # a response of Gemini holds media beside its object, and no text
+        return {"inlineData": {"mimeType": "text/plain", "data": b64encode(_encodable(text)).decode()}}
     return text
+
+
+def _encodable(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _put(node: Any, path: Sequence[str | int], value: Any) -> Any:
@@ -65,8 +75,9 @@ def leave_out(message: Message, blocks: Iterable[Path]) -> Message | None:
     gone = set(blocks)
     if () in gone:
         return None
-    rest = [block for number, block in enumerate(message["content"]) if ("content", number) not in gone]
-    return {**message, "content": rest} if not all(_is_marker(block) for block in rest) else None
+    key = "parts" if is_content(message) else "content"
+    rest = [block for number, block in enumerate(message[key]) if (key, number) not in gone]
+    return {**message, key: rest} if not all(_is_marker(block) for block in rest) else None
 
 
 def _is_marker(block: Any) -> bool:
@@ -128,6 +139,8 @@ def mask_arguments(note: str) -> str:
 
 def plain(role: str, text: str, like: Message | None) -> Message:
     """Make a message of one text, in the block form of `like`, a message of the same history."""
+    if like and is_content(like):
+        return content_of(role, text)
     content = like.get("content") if like else None
     if type(content) is list and any(map(_is_bedrock, content)):
         return {"role": role, "content": [{"text": text}]}
@@ -141,8 +154,9 @@ def _is_bedrock(block: Any) -> bool:
 def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:
     """Complete the result messages of one round with "[no result recorded]" for these calls of `message`.
 
-    The Responses API and dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock require
-    all results of a round in one user message: a block is added to the recorded message, or one message is made.
+    The Responses API and dialects with a tool role get messages behind the recorded ones. Anthropic, Bedrock and Gemini
+    require all results of a round in one user message: a block is added to the recorded message, or one message is
+    made.
     """
     messages, blocks = list(results), []
     for call in calls:
@@ -157,12 +171,13 @@ def answer_missing(message: Message, calls: Sequence[Part], results: list[Messag
             messages.append({"role": "tool", "tool_call_id": call.id or "", "content": NO_RESULT})
     if not blocks:
         return messages
+    key = "parts" if is_content(message) else "content"
     last = messages[-1] if messages else {}
-    content = last.get("content")
+    content = last.get(key)
     if last.get("role") != "user" or type(content) is not list:
-        return [*messages, {"role": "user", "content": blocks}]
+        return [*messages, {"role": "user", key: blocks}]
     at = 1 + max((n for n, block in enumerate(content) if _is_result(block)), default=-1)
-    messages[-1] = {**last, "content": [*content[:at], *blocks, *content[at:]]}
+    messages[-1] = {**last, key: [*content[:at], *blocks, *content[at:]]}
     return messages
 
 
@@ -174,10 +189,15 @@ def _item_at(message: Message, path: Path) -> dict[str, Any] | None:
 
 
 def _is_result(block: Any) -> bool:
-    return type(block) is dict and ("toolResult" in block or block.get("type") == "tool_result")
+    if type(block) is not dict:
+        return False
+    return "toolResult" in block or block.get("type") == "tool_result" or answers_in(block) is not None
 
 
 def _result_block(message: Message, call: Part) -> dict[str, Any] | None:
+    if call.path[0] == "parts":
+        found = held(message["parts"][call.path[1]], CALLS)
+        return None if found is None else response_to(found[1], NO_RESULT)
     if call.path[0] != "content":
         return None
     block = message["content"][call.path[1]]

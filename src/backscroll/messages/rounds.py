@@ -1,4 +1,4 @@
-"""Order calls and result blocks as Anthropic and Bedrock require; messages in order stay untouched.
+"""Order calls and result blocks as Anthropic, Bedrock and Gemini require; messages in order stay untouched.
 
 All results of a round go into one user message, directly behind the calls and before any other content. A recorded
 conversation may differ: a late result in its own message, a user's text before the results, or one message that answers
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from backscroll.messages.contents import answers_in, is_content, matched, numbered_calls
 from backscroll.messages.items import OUTPUTS, PAIRS, call_id, kind_of
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
@@ -58,8 +59,8 @@ def arranged(messages: Sequence[Message]) -> Arranged:
     slots: list[_Slot] = []
     waiting: dict[str, list[_Slot]] = {}
     for number, message in enumerate(messages):
-        blocks = message.get("content") if message["role"] in ("user", "tool") else None
-        if type(blocks) is not list or not any(map(_answered, blocks)):
+        blocks = _blocks(message) if message["role"] in ("user", "tool") else None
+        if blocks is None or not any(map(_answered, blocks)):
             slots.append(_Slot(message, number))
             for call in reversed(_calls(message)):  # of equal ids within one message, the first is answered first
                 waiting.setdefault(call, []).append(slots[-1])
@@ -71,7 +72,8 @@ def arranged(messages: Sequence[Message]) -> Arranged:
         found.append(slot.message)
         sources.append((slot.source,))
         if slot.like is not None:
-            found.append({**slot.like, "content": [*slot.results, *slot.rest]})
+            key = "parts" if is_content(slot.like) else "content"
+            found.append({**slot.like, key: [*slot.results, *slot.rest]})
             sources.append(tuple(slot.answers))
     return Arranged(found, sources)
 
@@ -82,9 +84,9 @@ def _share_out(
     """Assign each result to the call that it answers; the rest of the message goes with the last of them."""
     rest: list[Any] = []
     last = -1
-    for block in blocks:
-        answered = waiting.get(_answered(block) or "")
-        if not answered or _answered(block) is None:
+    for block, call in zip(blocks, _named(message, blocks, waiting), strict=True):
+        answered = waiting.get(call or "")
+        if not answered or call is None:
             rest.append(block)
             continue
         slot = answered.pop()
@@ -97,10 +99,27 @@ def _share_out(
         slots[last].take(block, number, message, result=False)
 
 
+def _named(message: Message, blocks: Sequence[Any], waiting: dict[str, list[_Slot]]) -> list[str | None]:
+    """Return the id of the call that each block answers; None for blocks that answer none."""
+    names = [_answered(block) for block in blocks]
+    if not is_content(message):
+        return names
+    calls = (((-slot.source, number), call) for number, (call, slots) in enumerate(waiting.items()) for slot in slots)
+    found = iter(matched([name for name in names if name is not None], calls))
+    return [None if name is None else next(found) for name in names]
+
+
+def _blocks(message: Message) -> list[Any] | None:
+    blocks = message.get("parts" if is_content(message) else "content")
+    return blocks if type(blocks) is list else None
+
+
 def _answered(block: Any) -> str | None:
     """Return the id of the call that a block answers; None for any other block."""
     if type(block) is not dict:
         return None
+    if (answer := answers_in(block)) is not None:
+        return answer
     if type(inner := block.get("toolResult")) is dict:
         return str(inner.get("toolUseId") or "")
     if block.get("type") == "tool_result":
@@ -109,6 +128,8 @@ def _answered(block: Any) -> str | None:
 
 
 def _calls(message: Message) -> list[str]:
+    if is_content(message):
+        return [call for _, _, _, call in numbered_calls(message["parts"])]
     content = message.get("content")
     found = []
     for block in content if type(content) is list else ():

@@ -7,6 +7,8 @@ never be answered, so a provider would reject every later request. Stored messag
 from typing import Any
 
 from backscroll.errors import MessageError
+from backscroll.messages.contents import RESPONSES, held, is_content
+from backscroll.messages.contents import ROLES as CONTENT_ROLES
 from backscroll.messages.items import is_envelope
 from backscroll.messages.reader import ParsedMessage, read_message
 from backscroll.messages.validation import Message
@@ -14,10 +16,7 @@ from backscroll.messages.validation import Message
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _WITHOUT_CONTENT = ("tool_calls", "function_call", "refusal", "reasoning_content", "thinking_block", "audio")
 """Keys that carry content without a `content`."""
-_OTHERS = {
-    "parts": "Gemini's `parts` are not read: convert the message to `content` with text, calls and results",
-    "output": "append an item of OpenAI's Responses API with its `type` and without a `role`, or the whole response",
-}
+_OUTPUT = "append an item of OpenAI's Responses API with its `type` and without a `role`, or the whole response"
 
 
 def read_new(message: Message) -> ParsedMessage:
@@ -38,12 +37,15 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         MessageError: No dialect has this shape; the error describes it.
     """
     role = message["role"]
+    if is_content(message):
+        _check_parts(message, role)
+        _check_calls(reading)
+        return
     if role not in ROLES:
         allowed = ", ".join(ROLES)
-        hint = f"; {_OTHERS['parts']}" if "parts" in message else ""
-        raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {allowed}{hint}")
+        raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {allowed}")
     if "content" not in message and not any(message.get(key) for key in _WITHOUT_CONTENT):
-        hint = next((f": {words}" for key, words in _OTHERS.items() if key in message), "")
+        hint = f": {_OUTPUT}" if "output" in message else ""
         keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
         raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
     _check_content(message, role)
@@ -51,6 +53,24 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         _check_items(message)
     _check_calls(reading)
     _check_answer(message, role, reading)
+
+
+def _check_parts(message: Message, role: str) -> None:
+    """Check a content of Gemini."""
+    if role not in CONTENT_ROLES:
+        allowed = ", ".join(CONTENT_ROLES)
+        raise MessageError(f"the message with `parts` has the role {role!r:.40}; contents of Gemini have {allowed}")
+    parts = message["parts"]
+    if type(parts) is not list or not parts:
+        raise MessageError(f"the {role} message has no `parts`, which Gemini refuses: {_kind(parts)}")
+    for number, part in enumerate(parts):
+        if type(part) is not dict or all(value is None for value in part.values()):
+            raise MessageError(f"parts[{number}] is {_kind(part)}: give an object with a text, a call or other data")
+        if "type" in part:
+            raise MessageError(f"parts[{number}] has a `type`, which no part of Gemini has: use `content` for blocks")
+        found = held(part, RESPONSES)
+        if found is not None and not found[1].get("name"):
+            raise MessageError(f"the response at parts[{number}] has no `name`: give the name of the called function")
 
 
 def _check_content(message: Message, role: str) -> None:

@@ -4,6 +4,7 @@ A message is checked and copied in one walk *before* any state changes, so a rej
 JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), so types are checked exactly.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -65,7 +66,7 @@ def all_validated(messages: Sequence[object], redact: Redact | None = None) -> l
 
 def _accepted(message: object) -> Message:
     given = _mapping(message)
-    if "role" not in given:
+    if given.get("role") is None:
         given = _mapping(message_in(given))
     copy: Message = _copy_mapping(given, (), ())
     role = copy.get("role")
@@ -196,6 +197,8 @@ def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
     if _can_dump(value):  # blocks of a provider's response, as its SDK made them
         _deeper(value, path, ())
         return _copy(_dump(value), (*path, "model_dump()"), ())
+    if isinstance(value, bytes) and path[:1] == ("parts",):  # google-genai holds the base64 of the wire as bytes
+        return b64encode(value).decode()
     hint = "; encode it as base64 text" if isinstance(value, bytes | bytearray | memoryview) else ""
     raise _Refused(path, f" is of type {type(value).__name__}, which JSON cannot hold{hint}")
 

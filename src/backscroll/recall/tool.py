@@ -11,7 +11,8 @@ def tool_definition(format: str) -> dict[str, object]:
     """Return the definition of the `recall` tool in a provider's format.
 
     Args:
-        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic`, `strands` or `mcp`.
+        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic`, `gemini`, `strands` or
+            `mcp`.
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -33,8 +34,8 @@ def tool_definition(format: str) -> dict[str, object]:
 
 
 def in_format(format: str, name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
-    """Return the definition of a tool in a provider's format: `openai`, `responses`, `anthropic`, `strands`
-    or `mcp` (the Model Context Protocol).
+    """Return the definition of a tool in a provider's format: `openai`, `responses`, `anthropic`, `gemini`
+    (one of `functionDeclarations`), `strands` or `mcp` (the Model Context Protocol).
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -45,11 +46,13 @@ def in_format(format: str, name: str, description: str, schema: dict[str, object
         return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": False}
     if format == "anthropic":
         return {"name": name, "description": description, "input_schema": schema}
+    if format == "gemini":
+        return {"name": name, "description": description, "parametersJsonSchema": schema}
     if format == "strands":
         return {"name": name, "description": description, "inputSchema": {"json": schema}}
     if format == "mcp":
         return {"name": name, "description": description, "inputSchema": schema}
-    known = "'openai', 'responses', 'anthropic', 'strands' and 'mcp'"
+    known = "'openai', 'responses', 'anthropic', 'gemini', 'strands' and 'mcp'"
     raise ConfigurationError(f"unknown tool format {format!r}; known are {known}")
 
 

@@ -11,6 +11,7 @@ from backscroll.history.groups import GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, read_message, same_json
+from backscroll.messages.contents import may_answer
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
@@ -168,11 +169,12 @@ def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, o
     """
     stored = [reading for _, reading, _ in read if not passing(reading)]
     calls = {call for reading in stored for call in reading.calls}
-    answered = [answer for reading in stored for answer, _ in reading.results if answer not in calls]
+    answers = [answer for reading in stored for answer, _ in reading.results]
+    answered = [answer for answer in answers if not any(may_answer(answer, call) for call in calls)]
     newest, last = history.newest, history.last
     if stored and newest is not None and newest.open_calls and newest.first in theirs:
         waiting = history.waiting(newest)
-        if not any(answer in waiting for answer in answered):
+        if not any(may_answer(answer, call) for answer in answered for call in waiting):
             return (
                 f"the calls {waiting} of another writer wait for their results: append again when these are there; if "
                 "that writer is gone, append the results, or rewind to before the calls"
@@ -180,7 +182,7 @@ def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, o
     if not stored or not outrun:
         return None
     open_calls = set(history.waiting()) if answered else set()
-    if gone := [answer for answer in answered if answer not in open_calls]:
+    if gone := [name for name in answered if not any(may_answer(name, call) for call in open_calls)]:
         return f"the calls {gone} were answered by another writer, or taken back"
     if last is None or last.seq not in theirs or last.reading.role != "assistant" or last.reading.calls:
         return None

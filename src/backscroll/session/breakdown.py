@@ -11,6 +11,7 @@ from typing import NamedTuple
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry
 from backscroll.history.plan import Clear, Excerpt
+from backscroll.messages import speaker
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
 from backscroll.view.segment import SUMMARY, Segment
@@ -87,7 +88,7 @@ def _kind_of_made(segment: Segment) -> str:
     """Return the kind of a segment without entries."""
     if segment.key[1] == SUMMARY:
         return "digest"
-    role = str(segment.messages[0]["role"]) if segment.messages else "system"
+    role = speaker(segment.messages[0]) if segment.messages else "system"
     return role if role in ("user", "assistant") else "system"
 
 

@@ -200,7 +200,7 @@ def set_marks(messages: list[Message], places: Sequence[tuple[Place, bool]], ttl
 
 def blocks_of(message: Message) -> Sequence[Any]:
     """Return the blocks of a content; a text is one."""
-    content = message.get("content")
+    content = message.get("content", message.get("parts"))
     return content if type(content) is list else [content] if content else []
 
 

@@ -130,7 +130,7 @@ def render_group(
             message = without_reasoning(message)
         if message is None:
             continue
-        messages.append(sendable(message) if entry.reading.role == "assistant" else message)
+        messages.append(sendable(message) if entry.reading.role == "assistant" or "parts" in message else message)
         owners.append(entry)
         if group.open_calls and not pending and (calls := unanswered(group, entry)):
             open_calls.append((entry.message, calls))
