@@ -1,4 +1,4 @@
-"""What builds messages, conversations and sessions for tests, and random conversations in all five dialects."""
+"""What builds messages, conversations and sessions for tests, and random conversations in all six dialects."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.fakes import RecordingSession, count_quarter
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAABAAAAAMACAIAAAA12IJaAAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"  # a header of 1,024 x 768 px
 PIXEL = "iVBORw0KGgo="
-DIALECTS = ("openai", "amplifier", "anthropic", "bedrock", "responses")
+DIALECTS = ("openai", "amplifier", "anthropic", "bedrock", "responses", "gemini")
 
 LONG = "line of a file that was read\n" * 300
 FETCH = {"id": "c1", "type": "function", "function": {"name": "fetch", "arguments": '{"url": "https://x.org"}'}}
@@ -46,6 +46,9 @@ class MessageFactory:
 
     def say(self, role: str, text: str, metadata: dict[str, Any] | None = None) -> dict[str, Any]:
         """A message of one text."""
+        if self.dialect == "gemini" and role != "system":
+            message: dict[str, Any] = {"role": "model" if role == "assistant" else role, "parts": [{"text": text}]}
+            return {**message, "metadata": metadata} if metadata else message
         if self.dialect == "responses" and role == "assistant":
             message = {"role": role, "content": [*_thought(text), _spoken(text)]}
             return {**message, "metadata": metadata} if metadata else message
@@ -60,6 +63,8 @@ class MessageFactory:
 
     def picture(self, text: str) -> dict[str, Any]:
         """A user's message with an image."""
+        if self.dialect == "gemini":
+            return {"role": "user", "parts": [{"text": text}, {"inlineData": {"mimeType": "image/png", "data": PNG}}]}
         image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
         if self.dialect == "openai":
             image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
@@ -72,6 +77,9 @@ class MessageFactory:
 
     def call(self, ids: list[str], text: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """An assistant's message with one call for each id."""
+        if self.dialect == "gemini":
+            parts = [{"functionCall": {"id": name, "name": "run", "args": arguments}} for name in ids]
+            return {"role": "model", "parts": [{"text": text}, *_signed(f"{ids} {text}", parts)]}
         if self.dialect == "openai":
             function = {"name": "run", "arguments": json.dumps(arguments)}
             calls: list[Any] = [{"id": name, "type": "function", "function": function} for name in ids]
@@ -93,6 +101,12 @@ class MessageFactory:
 
     def results(self, answered: list[tuple[str, str]]) -> list[dict[str, Any]]:
         """The results of these calls: one message each, or one for all where the dialect wants that."""
+        if self.dialect == "gemini":
+            response = {"name": "run"}
+            found = [
+                {"functionResponse": {**response, "id": name, "response": {"output": text}}} for name, text in answered
+            ]
+            return [{"role": "user", "parts": found}]
         if self.dialect in ("openai", "amplifier"):
             return [{"role": "tool", "tool_call_id": name, "content": text} for name, text in answered]
         if self.dialect == "responses":
@@ -114,6 +128,12 @@ def _thought(of: str) -> list[dict[str, Any]]:
     name = sha256(of.encode(errors="surrogatepass")).hexdigest()[:8]
     reasoning = {"type": "reasoning", "id": f"rs_{name}", "summary": [], "encrypted_content": f"{name} " * 6}
     return [reasoning] if int(name, 16) % 2 else []
+
+
+def _signed(of: str, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A signature on the first call of every other message, as Gemini gives it."""
+    name = sha256(of.encode(errors="surrogatepass")).hexdigest()[:8]
+    return [{**parts[0], "thoughtSignature": name}, *parts[1:]] if int(name, 16) % 2 else parts
 
 
 def _spoken(text: str) -> dict[str, Any]:

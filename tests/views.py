@@ -16,11 +16,18 @@ def weight(view: list[dict[str, Any]]) -> int:
             return len(value) // 4
         if isinstance(value, dict):
             return sum(
-                walk(inner) for key, inner in value.items() if key not in ("data", "url", "bytes", "metadata", "id")
+                walk(inner)
+                for key, inner in value.items()
+                if key not in ("data", "url", "bytes", "metadata", "id", "thoughtSignature")
             )
         return sum(walk(inner) for inner in value) if isinstance(value, list) else 0
 
-    return sum(walk(message.get("content")) for message in view)
+    return sum(walk(content_of(message)) for message in view)
+
+
+def content_of(message: dict[str, Any]) -> Any:
+    """The content of a message, or the parts of a content of Gemini."""
+    return message.get("content", message.get("parts"))
 
 
 def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -38,9 +45,9 @@ def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def is_typed_by_user(message: dict[str, Any]) -> bool:
     """Whether a message of the user's role is no hook's and holds no results."""
     hook = message.get("metadata", {}).get("source") == "hook"
-    content = message["content"]
+    content = content_of(message)
     holds_results = isinstance(content, list) and any(
-        "toolResult" in b or b.get("type") == "tool_result" for b in content
+        "toolResult" in b or "functionResponse" in b or b.get("type") == "tool_result" for b in content
     )
     return not hook and not holds_results
 
@@ -59,7 +66,7 @@ def spoil(value: Any) -> None:
 
 def summary_of(view):
     """The text of the summary; empty without one."""
-    contents = [message.get("content") or "" for message in view]
+    contents = [content_of(message) or "" for message in view]
     blocks = [[{"text": found}] if isinstance(found, str) else found for found in contents]
     texts = [block.get("text", "") for found in blocks for block in found]
     return next((text for text in texts if text.startswith("<summary>\n") and "compacted here" in text), "")

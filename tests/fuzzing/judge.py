@@ -19,7 +19,8 @@ _REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+))?(?:\.\d+)?\]")
 _CUT = re.compile(r"\[\.\.\. [\d,]+ characters left out, recall \[ref:(\d+)(?:\.\d+)?\] \.\.\.\]")
 _STUB = re.compile(r"\[[^\n]*recall \[ref:(\d+)(?:\.\d+)?\]\]")
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output")
-_BEDROCK = ("text", "toolUse", "toolResult", "image")
+_BY_KEY = ("text", "toolUse", "toolResult", "image", "functionCall", "functionResponse", "inlineData")
+"""Keys that tell blocks of Bedrock and parts of Gemini apart."""
 
 
 class Bit(NamedTuple):
@@ -40,7 +41,8 @@ def bits(message: Message) -> list[Bit]:
         return _item(message)
     if (held := message.get("content")) and isinstance(held, list) and held[0].get("type") in _ITEMS:
         return [bit for item in held for bit in _item(item)]
-    role, content = str(message["role"]), message.get("content")
+    role, content = str(message["role"]), message.get("content", message.get("parts"))
+    role = "assistant" if role == "model" else role
     if role == "tool":
         return [Bit("user", "result", message["tool_call_id"], content)]
     listed = [_listed(call) for call in message.get("tool_calls") or ()]
@@ -71,7 +73,7 @@ def _listed(call: Message) -> Bit:
 
 
 def _bit(role: str, block: Message) -> Bit:
-    kind = block.get("type") or next(key for key in _BEDROCK if key in block)
+    kind = block.get("type") or next(key for key in _BY_KEY if key in block)
     if kind in ("text", "input_text"):
         return Bit(role, "text", "", block["text"])
     if kind in ("tool_use", "tool_call"):
@@ -83,6 +85,11 @@ def _bit(role: str, block: Message) -> Bit:
     if kind == "toolResult":
         (inner,) = block["toolResult"]["content"]
         return Bit(role, "result", block["toolResult"]["toolUseId"], inner["text"])
+    if kind == "functionCall":
+        return Bit(role, "call", block[kind]["id"], _json(block[kind]["args"]))
+    if kind == "functionResponse":
+        (text,) = block[kind]["response"].values()
+        return Bit(role, "result", block[kind]["id"], text)
     return Bit(role, "media", "", _json(block))
 
 
@@ -100,7 +107,9 @@ def taken(view: Sequence[Message], dialect: str, pending: Counter[str]) -> list[
     found = list(_empty(view))
     if dialect == "responses":
         return found + list(_rounds_of_items(view, pending))
-    found += _rounds_in_blocks(view, pending) if dialect in ("anthropic", "bedrock") else _rounds(view, pending)
+    found += (
+        _rounds_in_blocks(view, pending) if dialect in ("anthropic", "bedrock", "gemini") else _rounds(view, pending)
+    )
     return found
 
 
@@ -128,7 +137,7 @@ def _rounds(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
 
 
 def _rounds_in_blocks(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
-    """Anthropic and Bedrock: behind calls stands one message of the user that begins with all their results."""
+    """Anthropic, Bedrock and Gemini: behind calls stands one message of the user that begins with all their results."""
     calls: Counter[str] = Counter()
     for at, message in enumerate(view):
         said = bits(message)
@@ -372,7 +381,7 @@ def _neighbours(view: Sequence[Message], history: History) -> Iterator[str]:
 
 def _role(message: Message) -> str:
     if "role" in message:
-        return str(message["role"])
+        return "assistant" if message["role"] == "model" else str(message["role"])
     return "tool" if message["type"] == "function_call_output" else "assistant"
 
 

@@ -117,7 +117,8 @@ class Story:
         known = self.open.pop(self.chance.randrange(len(self.open))) if self.open else f"nobody-{self.name()}"
         (message,) = self.talk.results([(known, self.text())])
         if message["role"] == "user" and self.chance.random() < 0.3:
-            message["content"] += self.talk.say("user", self.text((1, 4)))["content"]
+            key = "parts" if "parts" in message else "content"
+            message[key] += self.talk.say("user", self.text((1, 4)))[key]
         return [message]
 
     def said(self) -> list[Message]:

@@ -5,6 +5,7 @@ judge.
 """
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -61,8 +62,15 @@ def items(message: Message) -> list[Message]:
     return found if found and all(map(is_item, found)) else []
 
 
+def is_gemini(message: Message) -> bool:
+    """Return whether this is a content of Gemini."""
+    return "parts" in message and "content" not in message
+
+
 def _role_of(message: Message) -> str | None:
     kind = message.get("type")
+    if message.get("role") == "model":
+        return "assistant"
     if "role" in message or not is_item(message):
         return message.get("role")
     if kind in _OF_HOSTS:
@@ -92,8 +100,8 @@ def _result_of(item: Message) -> list[str]:
 
 
 def blocks(message: Message) -> list[dict[str, Any]]:
-    """Return the content blocks of a message; none if the content is a text."""
-    content = message.get("content")
+    """Return the content blocks of a message, or the parts of a content of Gemini; none if the content is a text."""
+    content = message.get("parts" if is_gemini(message) else "content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
@@ -114,7 +122,24 @@ def calls(message: Message) -> list[Call]:
             found.append(Call(str(block.get("id") or ""), block.get("input")))
         elif isinstance(block.get("toolUse"), dict):
             found.append(Call(str(block["toolUse"].get("toolUseId") or ""), block["toolUse"].get("input")))
+        elif (call := _of_gemini(block, "functionCall", "function_call")) is not None:
+            found.append(Call(str(call.get("id") or unnamed(call)), call.get("args")))
     return found
+
+
+def _of_gemini(part: dict[str, Any], *keys: str) -> dict[str, Any] | None:
+    return next((part[key] for key in keys if isinstance(part.get(key), dict)), None)
+
+
+def unnamed(holder: dict[str, Any]) -> str:
+    """Return what a call or a response of Gemini without an id is known by: its function."""
+    return f"{holder.get('name')}()"
+
+
+def responses(message: Message) -> list[dict[str, Any]]:
+    """Return the responses in a content of Gemini."""
+    found = [_of_gemini(part, "functionResponse", "function_response") for part in blocks(message)]
+    return [response for response in found if response is not None]
 
 
 def _listed(call: dict[str, Any]) -> Call:
@@ -127,7 +152,8 @@ def _listed(call: dict[str, Any]) -> Call:
 
 def in_blocks(message: Message) -> bool:
     """Return whether the calls are in the content, where providers merge adjacent messages of one role."""
-    return any(block.get("type") == "tool_use" or "toolUse" in block for block in blocks(message))
+    calls_in = ("toolUse", "functionCall", "function_call")
+    return any(block.get("type") == "tool_use" or not block.keys().isdisjoint(calls_in) for block in blocks(message))
 
 
 def results(message: Message) -> list[str]:
@@ -146,7 +172,7 @@ def results(message: Message) -> list[str]:
             found.append(str(block.get("tool_use_id") or block.get("tool_call_id") or ""))
         elif isinstance(block.get("toolResult"), dict):
             found.append(str(block["toolResult"].get("toolUseId") or ""))
-    return found
+    return found + [str(response.get("id") or unnamed(response)) for response in responses(message)]
 
 
 def text(message: Message) -> str:
@@ -166,12 +192,16 @@ def sameness(message: Message) -> tuple[str, str]:
     if is_item(message) and message["type"] != "message":
         said = {key: value for key, value in message.items() if key not in _NOTES}
         return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
-    content = message.get("content") or ""
+    content = message.get("parts" if is_gemini(message) else "content") or ""
     if isinstance(content, list):
         content = _said(message, [block for block in content if not is_reasoning(block)])
     # a text is its own key: Python caches its hash, and a judge sees every message many times
     text = content if isinstance(content, str) else json.dumps(_without_nulls(content), sort_keys=True)
-    return str(message.get("role")), text
+    return str(_role_of(message)), text
+
+
+def _signature_of(part: dict[str, Any]) -> Any:
+    return part.get("thoughtSignature") or part.get("thought_signature")
 
 
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
@@ -214,6 +244,7 @@ class Shape:
         self.role = _role_of(message)
         self.calls = calls(message)
         self.results = results(message)
+        self.is_gemini = is_gemini(message)
         self.is_item = is_item(message)
         """Whether it is an item of the Responses API, of which several are one message of the history."""
         self.whole = whole or self
@@ -240,6 +271,8 @@ class Shape:
     def thoughts(self) -> frozenset[str]:
         """The reasoning in its content, each as JSON."""
         found = [block for block in blocks(self._message) if is_reasoning(block) and not is_item(block)]
+        if self.is_gemini:  # a signature holds for its part as it is
+            found = [_without_nulls(part) for part in blocks(self._message) if _signature_of(part)]
         return frozenset(json.dumps(block, sort_keys=True) for block in found)
 
     @property
@@ -285,13 +318,47 @@ class Shape:
     @cached_property
     def block_results(self) -> list[bool]:
         """For each content block, whether it is a result; empty unless a user's message has one."""
-        found = ["toolResult" in block or block.get("type") == "tool_result" for block in blocks(self._message)]
+        answers_in = ("toolResult", "functionResponse", "function_response")
+        found = [
+            block.get("type") == "tool_result" or any(block.get(key) is not None for key in answers_in)
+            for block in blocks(self._message)
+        ]
         return found if self.role == "user" and True in found else []
 
     @cached_property
     def is_bedrock(self) -> bool:
         """Whether the results are Bedrock's."""
         return any("toolResult" in block for block in blocks(self._message))
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether all results of a round must be in one message: with Bedrock and Gemini."""
+        return self.is_gemini or self.is_bedrock
+
+    def answer_by_name(self, open_calls: Sequence[tuple[str, str]]) -> None:
+        """Name the calls that the responses of Gemini without an id answer: each the next open one of its function.
+
+        Args:
+            open_calls: Calls without a response, as id and function, the next to be answered first.
+        """
+        left = list(open_calls)
+        self.results = []
+        for response in responses(self._message):
+            name, known = response.get("name"), response.get("id")
+            found = next((call for call in left if call[0] == known or (not known and call[1] == name)), None)
+            self.results.append(found[0] if found else str(known or unnamed(response)))
+            left = [call for call in left if call is not found]
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether each response of Gemini holds an object, as it must."""
+        return all(isinstance(response.get("response", {}), dict) for response in responses(self._message))
+
+    @property
+    def functions(self) -> list[tuple[str, str]]:
+        """The calls of a content of Gemini, as id and function."""
+        held = [_of_gemini(part, "functionCall", "function_call") for part in blocks(self._message)]
+        return [(str(call.get("id") or unnamed(call)), str(call.get("name"))) for call in held if call is not None]
 
     @cached_property
     def text(self) -> str:
@@ -312,6 +379,21 @@ class Shape:
     def is_users(self) -> bool:
         """Whether a user wrote it."""
         return is_users(self._message)
+
+
+def name_answers(messages: Sequence[Shape]) -> None:
+    """Find in order which calls the responses of Gemini without an id answer; the nearest calls come first."""
+    waiting: list[tuple[str, str]] = []
+    for message in messages:
+        if not message.is_gemini:
+            continue
+        if message.results:
+            message.answer_by_name(waiting)
+            for known in message.results:
+                found = next((call for call in waiting if call[0] == known), None)
+                waiting = [call for call in waiting if call is not found]
+        if message.calls:
+            waiting = [*message.functions, *waiting]
 
 
 def compacted_head(view: list[Shape], history: list[Shape]) -> int:

@@ -1,5 +1,6 @@
 """Texts of a view that no message of its history holds."""
 
+import base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ _NAMES = frozenset(
         "status",
         "format",
         "media_type",
+        "mimeType",
+        "mime_type",
         "tool_call_id",
         "tool_use_id",
         "toolUseId",
@@ -46,6 +49,9 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
         if value and key not in _NAMES:
             yield value
     elif isinstance(value, dict):
+        if value.get("mimeType") == "text/plain" and isinstance(value.get("data"), str):
+            yield base64.b64decode(value["data"]).decode(errors="replace")  # what replaces media in a response
+            return
         for inner, item in value.items():
             yield from _texts(item, str(inner))
     elif isinstance(value, list):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from backscroll.evaluation.dialects import Call, Message, Shape, compacted_head
+from backscroll.evaluation.dialects import Call, Message, Shape, compacted_head, name_answers
 
 _SHARED = 16  # characters at one end that identify an excerpt; excerpts keep more at either end
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
@@ -45,7 +45,10 @@ class Judge:
         for at, message in enumerate(kept):
             for piece in message.pieces:
                 piece.place = at
-        shown = [piece for message in view for piece in Shape(message).pieces]
+        sent = [Shape(message) for message in view]
+        name_answers(kept)
+        name_answers(sent)
+        shown = [piece for message in sent for piece in message.pieces]
         return list(_problems(shown, [piece for message in kept for piece in message.pieces]))
 
     def _shape(self, message: Message) -> Shape:
@@ -109,6 +112,7 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
                 waiting[known] -= 1
         # for the provider, adjacent assistant messages of block dialects are one turn with all their calls
         joined = bool(asks) and asked == at - 1 and message.in_blocks and view[at - 1].in_blocks
+        joined = joined and not message.is_gemini
         joined = joined or (at > 0 and message.is_made and view[at - 1].is_made)  # one response is several items
         if not answered and not joined:
             running = waiting & programs if message.is_made else Counter[str]()
@@ -122,19 +126,20 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
 
 
 def _blocks(view: list[Shape]) -> Iterator[str]:
-    """Check results in blocks: after their calls, and first in their message; with Bedrock, whose roles alternate, in
-    one
-    message. Anthropic merges messages of one role itself.
+    """Check results in blocks: after their calls, and first in their message; with Bedrock and Gemini in one message.
+    Anthropic merges messages of one role itself. A response of Gemini is an object.
     """
     for at, message in enumerate(view):
         answered = message.block_results
         if not answered:
             continue
+        if not message.has_objects:
+            yield f"view[{at}]: a response is no object"
         if not all(answered[: sum(answered)]):
             yield f"view[{at}]: results come after other content"
         before = view[at - 1] if at else None
         if before is not None and before.block_results:
-            if message.is_bedrock:
+            if message.is_strict:
                 yield f"view[{at}]: the results of one round are in two messages"
         elif before is None or not before.calls:
             yield f"view[{at}]: results that do not directly follow their calls"
@@ -207,8 +212,12 @@ def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
             yield f"the {which} user message, history[{place}], is not in the view"
     begins = next((message for message in history if not message.is_system and not message.results), None)
     after = next((at for at, message in enumerate(view) if not message.is_system), None)
-    if begins is not None and begins.role == "user" and (after is None or view[after].role != "user"):
-        yield f"view[{after}]: the dialogue begins with no user message although the history does"
+    if (
+        begins is not None
+        and (begins.role == "user" or begins.is_gemini)
+        and (after is None or view[after].role != "user")
+    ):
+        yield f"view[{after}]: the dialogue begins with no user message"
 
 
 def _represents(shown: Shape, original: Shape, at: int) -> bool:

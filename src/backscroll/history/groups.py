@@ -74,9 +74,7 @@ class GroupIndex:
         return self._open.get(call, [])
 
     def named(self, reading: ParsedMessage) -> ParsedMessage:
-        """Return the reading with the ids of the calls that it answers, where it names them by their function only."""
-        if not reading.by_name:
-            return reading
+        """Return a reading with the ids of the calls that it answers, which it may name in other ways."""
         open_calls = (((-seq, number), call) for call, (_, seq, number) in self.open())
         return reading.answering(matched([name for name, _ in reading.results], open_calls))
 
@@ -161,7 +159,8 @@ class GroupPreview:
         """Return the first `seq`s of the groups whose calls it answers, ascending; none if it opens its own."""
         if not reading.results and not reading.calls:
             return ()
-        reading = self._named(reading)
+        if reading.by_name:
+            reading = self._named(reading)
         joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
         joined |= {first for program in reading.continues if (first := self._look(program)) is not None}
         first = min(joined, default=seq)
@@ -170,9 +169,7 @@ class GroupPreview:
         return tuple(sorted(joined))
 
     def _named(self, reading: ParsedMessage) -> ParsedMessage:
-        """Name the calls that the reading answers, as `GroupIndex.named` will."""
-        if not reading.by_name:
-            return reading
+        """Return what `GroupIndex.named` will."""
         places = [((-seq, number), call) for call, opened in self._opened.items() for _, seq, number in opened]
         for call in dict.fromkeys(call for call, _ in self._turns.open()):
             waiting = self._turns.waiting(call)
@@ -214,7 +211,7 @@ def rebuild_groups(
     for together in members.values():
         turns = GroupIndex()
         for seq in together:
-            group, merged = turns.add(seq, turns.named(readings[seq]))
+            group, merged = turns.add(seq, turns.named(readings[seq]) if readings[seq].by_name else readings[seq])
             found[seq] = group
             found.update((member, group) for other in merged for member in other.members)
     return found

@@ -211,7 +211,8 @@ class History:
     def append(self, event: MessageAdded, reading: ParsedMessage) -> Entry:
         """Apply an added message that was parsed already."""
         check_counts(event, reading)
-        reading = self._turns.named(reading)
+        if reading.by_name:
+            reading = self._turns.named(reading)
         group, merged = self._turns.add(event.seq, reading)
         entry = Entry(event.seq, event.message, reading, event.counts, group)
         if merged:

@@ -5,7 +5,6 @@ where it has none, by the function's name: the calls of one name are then answer
 `Part` and `FunctionResponse` of google-genai 3.4.
 """
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,23 +52,23 @@ def call_key(call: Mapping[str, Any], number: int) -> str:
 
 
 def answer_key(response: Mapping[str, Any]) -> str:
-    """Return the id of the call that a response answers; without an `id`, the name of its function alone."""
+    """Return what a response names: the `id` of its call, or the name of its function. `matched` finds the call."""
     known = _text(response, "id")
-    return f"function:{_text(response, 'name')}{' ' if known else ''}{known}"
+    return f"function: {known}" if known else f"function:{_text(response, 'name')}"
 
 
 def may_answer(answer: str, call: str) -> bool:
-    """Return whether a response may answer a call: by the same id, or by the function's name if either has no id."""
-    if answer == call:
-        return True
-    name, _, known = call.partition(" ")
-    return answer == name or (known[:1] == "#" and answer.partition(" ")[0] == name)
+    """Return whether a result answers a call: by the same id, and a response of Gemini without one by its function."""
+    if answer == call or not answer.startswith("function:"):
+        return answer == call
+    (wanted, _, known), (name, _, own) = answer.partition(" "), call.partition(" ")
+    return known == own if known else wanted == name
 
 
 def names_of(call: str) -> tuple[str, ...]:
-    """Return every id by which a result may name a call: its own, and for Gemini the function's name alone."""
-    name, space, _ = call.partition(" ")
-    return (call, name) if space and name.startswith("function:") else (call,)
+    """Return every id by which a result may name a call: its own, and for Gemini what a response names."""
+    name, space, known = call.partition(" ")
+    return (call, name, f"function: {known}") if space and name.startswith("function:") else (call,)
 
 
 def matched(answers: Sequence[str], waiting: Iterable[tuple[tuple[int, int], str]]) -> list[str]:
@@ -80,13 +79,11 @@ def matched(answers: Sequence[str], waiting: Iterable[tuple[tuple[int, int], str
         waiting: Calls without a response, each with its place: the lowest is answered first.
     """
     rest = sorted(waiting)
-    found: list[str | None] = []
-    for fits in (operator.eq, may_answer):
-        for number, answer in enumerate(answers):
-            known = found[number] if number < len(found) else None
-            at = next((at for at, (_, call) in enumerate(rest) if fits(answer, call)), None) if known is None else None
-            found[number : number + 1] = [known if at is None else rest.pop(at)[1]]
-    return [answer if call is None else call for answer, call in zip(answers, found, strict=True)]
+    found = list(answers)
+    for number in sorted(range(len(found)), key=lambda number: " " not in found[number]):  # those with an id first
+        at = next((at for at, (_, call) in enumerate(rest) if may_answer(found[number], call)), None)
+        found[number] = found[number] if at is None else rest.pop(at)[1]
+    return found
 
 
 def numbered_calls(parts: Any) -> Iterator[tuple[int, str, dict[str, Any], str]]:

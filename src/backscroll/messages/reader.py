@@ -143,7 +143,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
         message = {"role": role_of(message), "content": [message]}
     role = message["role"]
     content = message.get("content")
-    if content is None and is_content(message):
+    if content is None and "parts" in message and is_content(message):
         return _read_content(message)
     answers = _answered_id(message, role)
     outside = "tool_calls" in message or "function_call" in message

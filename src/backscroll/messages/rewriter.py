@@ -13,7 +13,7 @@ from typing import Any
 from backscroll.messages.contents import CALLS, answers_in, content_of, held, is_content, response_to
 from backscroll.messages.items import PAIRS, answer_of, is_envelope, kind_of
 from backscroll.messages.parts import Part, Path, compact
-from backscroll.messages.reader import ParsedMessage
+from backscroll.messages.reader import SYSTEM_ROLES, ParsedMessage
 from backscroll.messages.validation import Message, copy_message
 
 NO_RESULT = "[no result recorded]"
@@ -45,7 +45,7 @@ def _in_form(part: Part, text: str) -> Any:
         return json.loads(text)
     if part.form == "output":
         return {"output": text}
-    if part.form == "inline":  # a response of Gemini holds media beside its object, and no text
+    if part.form == "inline":  # a response of Gemini holds media next to its object, and no text
         return {"inlineData": {"mimeType": "text/plain", "data": b64encode(_encodable(text)).decode()}}
     return text
 
@@ -145,6 +145,16 @@ def plain(role: str, text: str, like: Message | None) -> Message:
     if type(content) is list and any(map(_is_bedrock, content)):
         return {"role": role, "content": [{"text": text}]}
     return {"role": role, "content": text}
+
+
+def shape_among(messages: Iterable[Message]) -> Message | None:
+    """Return the message whose shape a summary gets: the first one, or a content of Gemini behind system messages."""
+    first: Message | None = None
+    for message in messages:
+        first = message if first is None else first
+        if message["role"] not in SYSTEM_ROLES:
+            return message if is_content(message) else first
+    return first
 
 
 def _is_bedrock(block: Any) -> bool:

@@ -37,7 +37,7 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         MessageError: No dialect has this shape; the error describes it.
     """
     role = message["role"]
-    if is_content(message):
+    if "parts" in message and is_content(message):
         _check_parts(message, role)
         _check_calls(reading)
         return

@@ -13,9 +13,9 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import Clear, Excerpt, Gap, Native, Plan, untold
 from backscroll.history.ranges import covers
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable, speaker
-from backscroll.messages.contents import is_content
-from backscroll.messages.rewriter import plain
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable
+from backscroll.messages.contents import MODEL, is_content
+from backscroll.messages.rewriter import plain, shape_among
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Estimate, estimate_count, estimate_message
@@ -307,7 +307,7 @@ class View:
         """Make the role separator: one short line between two messages of one role that were not consecutive in the
         history. System messages between them do not count, because providers move these out.
         """
-        role = speaker(segment.messages[0]) if segment.messages else None
+        role = _speaker(segment.messages[0]) if segment.messages else None
         if role not in ("user", "assistant"):
             return None, NOTHING
         gap = segment.gap
@@ -321,15 +321,15 @@ class View:
             return self._beginning(segment, role, gap)
         if _of_native(previous):
             return None, NOTHING  # what is kept directly follows the block
-        text = self._between(previous, segment, gap) if speaker(previous.messages[-1]) == role else None
+        text = self._between(previous, segment, gap) if _speaker(previous.messages[-1]) == role else None
         return self._line(segment, role, text)
 
     def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
-        """Make a user's line before an assistant's message that is the first only because others are left out. Gemini
-        wants a user's content first in any case.
+        """Make a user's line before an assistant's message that is the first only because others are left out, and
+        before any of Gemini.
         """
-        is_cut_off = gap is not None or segment.key[1] == SUMMARY or is_content(segment.messages[0])
-        cut_off = role == "assistant" and is_cut_off
+        cut_off = role == "assistant" and (gap is not None or segment.key[1] == SUMMARY)
+        cut_off = cut_off or (role == "assistant" and is_content(segment.messages[0]))
         return self._line(segment, role, rendering.BEGUN_LINE if cut_off else None)
 
     def _line(self, segment: Segment, role: str, text: str | None) -> tuple[Message | None, Estimate]:
@@ -337,7 +337,7 @@ class View:
         if text is None:
             return None, NOTHING
         old = segment.separator
-        if old is not None and speaker(old) != role and segment.separator_text == text:
+        if old is not None and _speaker(old) != role and segment.separator_text == text:
             return old, segment.separator_estimate
         segment.separator_text = text
         return plain("assistant" if role == "user" else "user", text, segment.messages[0]), self._weigh(text)
@@ -444,7 +444,7 @@ class View:
         after = self.plan.summary_after
         if after is None and history.leading:
             after = history.branch[history.leading - 1]
-        like = _like(segments)
+        like = shape_among(segment.messages[0] for segment in segments if segment.group and segment.messages)
         ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
         text = rendering.summary_text(self.plan, ranges)
         summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
@@ -484,14 +484,8 @@ def _of_native(segment: Segment) -> bool:
     return segment.key[1] == SUMMARY and segment.key[2] in (BLOCK, NOTES)
 
 
-def _like(segments: Sequence[Segment]) -> Message | None:
-    """Return the message whose shape a summary gets: the first one, or a content of Gemini behind system messages."""
-    first: Message | None = None
-    for message in (segment.messages[0] for segment in segments if segment.group and segment.messages):
-        first = message if first is None else first
-        if message["role"] not in SYSTEM_ROLES:
-            return message if is_content(message) else first
-    return first
+def _speaker(message: Message) -> str:
+    return "assistant" if message["role"] == MODEL else str(message["role"])
 
 
 def _state(group: MessageGroup, history: History) -> State:
