@@ -18,6 +18,8 @@ BINDING = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "er
 BETAS = ["thinking-binding-controls-2026-08-01"]
 CLAUDES = ("claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-5-5")
 GPTS = ("gpt-6.2-sol", "gpt-6.2-astra")
+GEMINIS = ("gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-4-argon")
+MODELS = {"anthropic": CLAUDES, "openai": GPTS, "gemini": GEMINIS}
 MODEL_SWITCHES = ("model_binding_mismatch", "model_mismatch")
 """Reasons for which a provider drops reasoning whatever its prefix is."""
 OPS = (
@@ -51,14 +53,10 @@ class BoundAgent:
         self.chance = random.Random(seed)
         self.vendor, self.budgets, self.budget = vendor, budgets, budgets[0]
         self.open_manager, self.manager = open_manager, open_manager()
-        self.models = CLAUDES if vendor == "anthropic" else GPTS
+        self.models = MODELS[vendor]
         self.model = self.models[0]
         self.default_behavior = default_behavior
-        self.provider: Any = (
-            FakeAnthropic(replies=self.reply_to, account_created=account_created)
-            if vendor == "anthropic"
-            else FakeOpenAIResponses(replies=self.reply_to, on_mismatch="error")
-        )
+        self.provider: Any = self.made_provider(account_created)
         self.prompt: str | None = None
         self.tools: list[Message] | None = None
         self.open: list[tuple[str, str]] = []
@@ -68,6 +66,12 @@ class BoundAgent:
         self.numbers = self.requests = self.sealed = self.refusals = 0
         self.manager.append({"role": "system", "content": "Be brief."}, self._said("Do the long task."))
         self.ask()
+
+    def made_provider(self, account_created: str) -> Any:
+        """Return the fake that answers."""
+        if self.vendor == "anthropic":
+            return FakeAnthropic(replies=self.reply_to, account_created=account_created)
+        return FakeOpenAIResponses(replies=self.reply_to, on_mismatch="error")
 
     def act(self, op: str) -> None:
         """Do one thing, and ask the model where it is its turn."""

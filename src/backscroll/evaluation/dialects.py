@@ -354,6 +354,13 @@ class Shape:
         """Whether each response of Gemini holds an object, as it must."""
         return all(isinstance(response.get("response", {}), dict) for response in responses(self._message))
 
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """What tells the calls of this message from others of the same functions, if they have no ids."""
+        if not self.is_gemini or not any(call.id == f"{name}()" for call, (_, name) in zip(self.calls, self.functions)):
+            return ()
+        return tuple(sorted(self.thoughts)) or (self.text,)
+
     @property
     def functions(self) -> list[tuple[str, str]]:
         """The calls of a content of Gemini, as id and function."""

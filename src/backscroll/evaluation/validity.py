@@ -367,7 +367,7 @@ def _end(history: list[Shape], at: int) -> int:
 
 def _key(message: Shape) -> _Key:
     asks = message.calls
-    return ("calls", "of", *(call.id for call in asks)) if asks else message.sameness
+    return ("calls", "of", *(call.id for call in asks), *message.marks) if asks else message.sameness
 
 
 def _places(view: list[Shape], history: list[Shape], timeline: list[_Item]) -> tuple[list[int | None], list[str]]:

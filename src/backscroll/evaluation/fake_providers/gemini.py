@@ -61,6 +61,7 @@ class FakeGemini:
         replies: Script = None,
         window: int = _WINDOW,
         count: Callable[[str], int] = count_bytes,
+        ids: bool = True,
     ) -> None:
         """Make a provider that has seen no request.
 
@@ -69,11 +70,13 @@ class FakeGemini:
             replies: What the model answers; see `FakeAnthropic`.
             window: Largest input in tokens.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
+            ids: Calls get an `id`, as from Gemini 3 on; without one, their responses are told apart by their order.
         """
         self.cache = PromptCache()
         self.requests: list[dict[str, Any]] = []
         self._model, self._replies, self._window, self._count = model, Replies(replies), window, count
         self._signed: dict[str, str] = {}
+        self._ids = ids
         self._numbers = itertools.count(1)
 
     def generate_content(
@@ -151,8 +154,8 @@ class FakeGemini:
             elif isinstance(piece, Text):
                 parts.append({"text": piece.text})
             else:
-                known = f"call-{next(self._numbers):04}"
-                parts.append({"functionCall": {"id": known, "name": piece.name, "args": dict(piece.arguments)}})
+                known = {"id": f"call-{next(self._numbers):04}"} if self._ids else {}
+                parts.append({"functionCall": {**known, "name": piece.name, "args": dict(piece.arguments)}})
         thinks = any(isinstance(piece, Thinking) for piece in answer.parts)
         calls = [part for part in parts if "functionCall" in part]
         signed = calls[0] if calls else parts[-1] if thinks and parts else None
