@@ -42,6 +42,15 @@ def bedrock_result(known: str) -> Message:
     return {"role": "user", "content": [{"toolResult": {"toolUseId": known, "content": [{"text": "R"}]}}]}
 
 
+def gemini_call(known: str) -> Message:
+    return {"role": "model", "parts": [{"functionCall": {"id": known, "name": "f", "args": {}}}]}
+
+
+def gemini_result(*ids: str) -> Message:
+    parts = [{"functionResponse": {"id": known, "name": "f", "response": {"output": "R"}}} for known in ids]
+    return {"role": "user", "parts": parts}
+
+
 def amplifier_call(known: str) -> Message:
     block = {"type": "tool_call", "id": known, "name": "f", "input": {}}
     return {"role": "assistant", "content": [block], "tool_calls": [{"id": known, "tool": "f", "arguments": {}}]}

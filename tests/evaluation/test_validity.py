@@ -14,6 +14,8 @@ from tests.evaluation.messages import (
     bedrock_call,
     bedrock_result,
     calls,
+    gemini_call,
+    gemini_result,
     said,
     system,
     tool,
@@ -25,6 +27,7 @@ DIALECTS: dict[str, tuple[Callable[[str], Message], Callable[[str], Message]]] =
     "amplifier": (amplifier_call, tool),
     "anthropic": (anthropic_call, anthropic_result),
     "bedrock": (bedrock_call, bedrock_result),
+    "gemini": (gemini_call, gemini_result),
 }
 in_all_dialects = pytest.mark.parametrize(("call", "result"), DIALECTS.values(), ids=DIALECTS)
 Call = Callable[[str], Message]

@@ -11,22 +11,24 @@ from backscroll.evaluation.strangers import strangers
 from backscroll.evaluation.validity import problems
 from backscroll.messages.rounds import arranged
 from tests.builders import MessageFactory
+from tests.views import content_of
 
 Message = dict[str, Any]
-BLOCKS = pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
+BLOCKS = pytest.mark.parametrize("dialect", ["anthropic", "bedrock", "gemini"])
 
 
 def result(dialect: str, call: str, text: str) -> Any:
     (message,) = MessageFactory(dialect).results([(call, text)])
-    return message["content"][0]
+    return content_of(message)[0]
 
 
 def text(dialect: str, said: str) -> Any:
-    return MessageFactory(dialect).say("user", said)["content"][0]
+    return content_of(MessageFactory(dialect).say("user", said))[0]
 
 
 def user(*blocks: Any) -> Message:
-    return {"role": "user", "content": list(blocks)}
+    key = "parts" if any("functionResponse" in block for block in blocks) else "content"
+    return {"role": "user", key: list(blocks)}
 
 
 def sent(messages: list[Message]) -> list[Message]:
@@ -82,7 +84,7 @@ def test_call_without_result_among_late_ones_is_answered(dialect):
     calls = talk.call(["a", "b", "c"], "I look.", {})
     begin, end = talk.say("user", "go"), talk.say("assistant", "Done.")
     view = sent([begin, calls, user(result(dialect, "a", "one")), user(result(dialect, "c", "three")), end])
-    assert len(view[2]["content"]) == 3
+    assert len(content_of(view[2])) == 3
     assert "no result recorded" in str(view[2])
 
 
@@ -99,7 +101,7 @@ def test_ephemeral_message_never_stands_inside_a_round(dialect):
                 manager.append(note)
             manager.append(message)
             view = manager.get_messages_for_request()
-        assert view == [*messages[:2], user(*messages[2]["content"], *messages[3]["content"]), note]
+        assert view == [*messages[:2], user(*content_of(messages[2]), *content_of(messages[3])), note]
         manager.close()
 
 
@@ -110,7 +112,7 @@ kinds = st.one_of(
 )
 
 
-@given(st.sampled_from(["anthropic", "bedrock"]), st.lists(kinds, max_size=8))
+@given(st.sampled_from(["anthropic", "bedrock", "gemini"]), st.lists(kinds, max_size=8))
 def test_arranged_messages_hold_every_block_once(dialect, found):
     """Whatever is repeated or missing: no block is lost or doubled, and each message names what it is made of."""
     messages = []
@@ -131,10 +133,10 @@ def test_arranged_messages_hold_every_block_once(dialect, found):
     assert sorted(map(str, all_blocks(after))) == sorted(map(str, all_blocks(messages)))
     assert len(after) == len(sources)
     for message, numbers in zip(after, sources, strict=True):
-        held = [block for number in numbers for block in messages[number]["content"]]
-        assert all(block in held for block in message["content"])
+        held = [block for number in numbers for block in content_of(messages[number])]
+        assert all(block in held for block in content_of(message))
     assert arranged(after).messages == after
 
 
 def all_blocks(messages: list[Message]) -> list[Any]:
-    return [block for message in messages for block in message["content"]]
+    return [block for message in messages for block in content_of(message)]

@@ -171,7 +171,14 @@ def test_tool_of_the_model_context_protocol_is_one():
     assert found.model_dump(by_alias=True, exclude_none=True) == definition
 
 
-@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "strands", "mcp"])
+def test_tool_of_gemini_is_a_declaration_of_a_function():
+    types = pytest.importorskip("google.genai.types")
+    definition, _ = session_after(1).recall_tool("gemini")
+    found = types.FunctionDeclaration.model_validate(definition)
+    assert found.model_dump(by_alias=True, exclude_none=True) == definition
+
+
+@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "gemini", "strands", "mcp"])
 def test_tool_answers_mistakes_of_a_model_without_raising(format):
     """The tool answers a model and never raises for its mistakes."""
     definition, call = session_after(3).recall_tool(format)

@@ -126,7 +126,7 @@ def test_reason_is_redacted_and_cut_to_its_length():
     assert len(reason) == 500
 
 
-@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "strands", "mcp"])
+@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "gemini", "strands", "mcp"])
 def test_definition_has_the_format_that_was_asked_for(format):
     definition, _ = ContextManager().compact_tool(format)
     assert '"compact"' in json.dumps(definition)
