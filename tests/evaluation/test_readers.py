@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll import ContextManager
 from backscroll.evaluation.readers import Transcript, TranscriptError, read
+from backscroll.evaluation.run import steps
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -42,6 +44,13 @@ ANTHROPIC = [
     {"role": "user", "content": "Look."},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x.py"}]},
+]
+
+GEMINI = [
+    {"role": "user", "parts": [{"text": "Look."}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}, "thoughtSignature": "c2ln"}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "x.py"}}}]},
+    {"role": "model", "parts": [{"text": "x.py"}]},
 ]
 
 
@@ -94,12 +103,18 @@ def test_several_conversations_are_numbered() -> None:
 
 @pytest.mark.parametrize(
     ("messages", "expected"),
-    [(AMPLIFIER, "amplifier"), (BEDROCK, "bedrock"), (ANTHROPIC, "anthropic"), (CHAT, "openai")],
+    [(AMPLIFIER, "amplifier"), (BEDROCK, "bedrock"), (GEMINI, "gemini"), (ANTHROPIC, "anthropic"), (CHAT, "openai")],
 )
 def test_the_dialect_is_named_and_kept(messages: list[Any], expected: str) -> None:
     for data in (as_json(messages), as_lines(*messages), as_json({"messages": messages})):
         found = only(data)
         assert (found.format, found.messages) == (expected, messages)
+
+
+def test_request_body_of_gemini_is_read_and_replayed() -> None:
+    found = only(as_json({"contents": GEMINI, "systemInstruction": {"parts": [{"text": "Be brief."}]}}))
+    assert (found.format, found.messages, found.skipped) == ("gemini", GEMINI, 1)
+    assert [step.before for step in steps(found, ContextManager(), 10_000)] == [1, 3]
 
 
 def test_a_first_line_about_the_session_is_left_out_and_counted() -> None:

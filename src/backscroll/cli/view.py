@@ -22,6 +22,7 @@ from backscroll.cli.group import (
 from backscroll.cli.transcripts import blamed_on, load
 from backscroll.evaluation.readers import Transcript
 from backscroll.evaluation.run import Weigher, backscroll_manager, budget_tokens, steps
+from backscroll.evaluation.transcript import is_answer
 from backscroll.tokens.engines import resolve
 
 
@@ -91,7 +92,7 @@ class _Found(NamedTuple):
 
 
 def _request_at(transcript: Transcript, at: int, budget: int | float, strategies: Chain, model: str | None) -> _Found:
-    spoken = [place for place, message in enumerate(transcript.messages) if message["role"] == "assistant"]
+    spoken = [place for place, message in enumerate(transcript.messages) if is_answer(message)]
     if at > len(spoken):
         raise BadInput(f"{transcript.name}: --at {at}: there are only {len(spoken)} assistant messages")
     if spoken[at - 1] == 0:

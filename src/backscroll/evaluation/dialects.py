@@ -356,8 +356,10 @@ class Shape:
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """What tells the calls of this message from others of the same functions, if they have no ids."""
-        if not self.is_gemini or not any(call.id == f"{name}()" for call, (_, name) in zip(self.calls, self.functions)):
+        """What distinguishes the calls of this message from others of the same functions, if they have no ids."""
+        if not self.is_gemini or not any(
+            call.id == f"{name}()" for call, (_, name) in zip(self.calls, self.functions, strict=True)
+        ):
             return ()
         return tuple(sorted(self.thoughts)) or (self.text,)
 

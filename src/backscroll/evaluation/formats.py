@@ -52,6 +52,13 @@ def conversation(record: Record, name: str) -> Transcript:
     return Transcript(name, dialect(messages), messages, dict(reasons))
 
 
+def contents(record: Record, name: str) -> Transcript:
+    """Read a request body of Gemini, whose system prompt is outside the messages."""
+    key = next((key for key in ("systemInstruction", "system_instruction") if record.value.get(key)), None)
+    reasons = {} if key is None else {"system prompt outside the messages": 1}
+    return Transcript(name, "gemini", _checked(_within(record, "contents"), name), reasons)
+
+
 def _within(record: Record, key: str) -> list[Record]:
     before = f"{record.place}, " if record.place else ""
     return [Record(f"{before}{key}[{at}]", value) for at, value in enumerate(record.value[key])]
@@ -73,6 +80,8 @@ def dialect(messages: list[Message]) -> str:
     """Return the dialect of calls and results of these messages; `openai` if it cannot be detected."""
     for message in messages:
         calls, content = message.get("tool_calls"), message.get("content")
+        if content is None and isinstance(message.get("parts"), list):
+            return "gemini"
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and "tool" in call and "function" not in call:
                 return "amplifier"

@@ -23,7 +23,8 @@ def read(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Trans
 
     Formats, detected by content: OpenAI chat as JSON (a list of messages, an object or request body with `messages`, a
     list of such objects) or as JSON Lines (one message or conversation per line), Claude Code and Codex sessions,
-    SWE-agent files, tau-bench runs, Amplifier transcripts.
+    SWE-agent files, tau-bench runs, Amplifier transcripts. Messages may have the shape of any dialect; Gemini's request
+    bodies have `contents`.
 
     Args:
         source: A path, the content, or an open binary file.
@@ -183,13 +184,14 @@ def _reader_of(record: Record, name: str) -> Reader:
     for key, reader in _READERS:
         if isinstance(value.get(key), list):
             return reader
-    what = "no conversation: expected 'role', or a list under 'messages', 'history' or 'traj'; found "
+    what = "no conversation: expected 'role', or a list under 'messages', 'contents', 'history' or 'traj'; found "
     what += formats.keys(value)
     raise bad(name, f"{record.place}: {what}" if record.place else what)
 
 
 _READERS: tuple[tuple[str, Reader], ...] = (
     ("messages", formats.conversation),
+    ("contents", formats.contents),
     ("traj", formats.tau_bench),
     ("history", formats.swe_agent),
     ("trajectory", formats.swe_agent),

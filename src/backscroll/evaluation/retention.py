@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from backscroll.errors import BackscrollError
 from backscroll.evaluation.facts import Fact, facts, occurs, readable_text, surroundings
-from backscroll.evaluation.transcript import Message
+from backscroll.evaluation.transcript import Message, is_answer
 from backscroll.messages import read_message
 
 ANSWER = 4_000
@@ -42,7 +42,7 @@ class Needs:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.texts = [readable_text(message) for message in messages]
-        uses = {at: facts(message) for at, message in enumerate(messages) if at and message["role"] == "assistant"}
+        uses = {at: facts(message) for at, message in enumerate(messages) if at and is_answer(message)}
         finder = _Finder(dict.fromkeys(fact for used in uses.values() for fact in used))
         read = [read_message(message) for message in messages]
         known = {fact for at, one in enumerate(read) if one.is_system for fact in finder(self.texts[at])}

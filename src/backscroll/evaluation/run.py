@@ -15,7 +15,7 @@ from backscroll.compaction.strategies import AUTO, masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.evaluation.retention import Measure, Needs, Recalled
 from backscroll.evaluation.summarizers import SUMMARIZING_STRATEGIES, Asked, Bill, Summarizing
-from backscroll.evaluation.transcript import Message, Transcript
+from backscroll.evaluation.transcript import Message, Transcript, is_answer
 from backscroll.evaluation.validity import Judge
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import read_message
@@ -179,7 +179,7 @@ def chain(strategies: Sequence[str] | None) -> str:
 
 def requests_of(transcript: Transcript) -> int:
     """Return the number of requests of a replay: assistant messages with at least one message before them."""
-    return sum(message["role"] == "assistant" for message in transcript.messages[1:])
+    return sum(map(is_answer, transcript.messages[1:]))
 
 
 def budget_tokens(budget: int | float, raw_tokens: int) -> int:
@@ -250,7 +250,7 @@ def steps(transcript: Transcript, manager: Manager, budget: int, clock: "_Clock 
     """Add message by message and yield a request before each assistant message."""
     clock = clock or _Clock()
     for at, message in enumerate(transcript.messages):
-        if at and message["role"] == "assistant":
+        if at and is_answer(message):
             yield _request(manager, budget, at, clock)
         with clock:
             manager.append(message)

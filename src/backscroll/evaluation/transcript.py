@@ -15,7 +15,7 @@ class Transcript:
     name: str
     """Its file, with `#2` for the second conversation of a file."""
     format: str
-    """`openai`, `responses`, `anthropic`, `bedrock`, `amplifier`, `claude-code`, `codex`, `swe-agent` or
+    """`openai`, `responses`, `anthropic`, `bedrock`, `gemini`, `amplifier`, `claude-code`, `codex`, `swe-agent` or
     `tau-bench`.
     """
     messages: list[Message]
@@ -27,6 +27,11 @@ class Transcript:
     def skipped(self) -> int:
         """Number of records of the file that are not among the messages."""
         return sum(self.reasons.values())
+
+
+def is_answer(message: Message) -> bool:
+    """Return whether the model made a message, so that a request came before it."""
+    return message["role"] in ("assistant", "model")
 
 
 def bad(name: str, what: str) -> TranscriptError:

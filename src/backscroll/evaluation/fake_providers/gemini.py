@@ -70,7 +70,7 @@ class FakeGemini:
             replies: What the model answers; see `FakeAnthropic`.
             window: Largest input in tokens.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
-            ids: Calls get an `id`, as from Gemini 3 on; without one, their responses are told apart by their order.
+            ids: Calls get an `id`, as from Gemini 3 on; without one, only their order identifies the responses.
         """
         self.cache = PromptCache()
         self.requests: list[dict[str, Any]] = []

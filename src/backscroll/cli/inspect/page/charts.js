@@ -97,7 +97,8 @@ function sessionNamed(name) {
 function textOf(message) {
   const calls = (message.tool_calls ?? []).map((call) => `-> ${call.function?.name ?? call.tool} ${call.function?.arguments ?? JSON.stringify(call.arguments)}`);
   if (message.ephemeral) return `SHA-256 ${message.ephemeral}`;
-  const blocks = Array.isArray(message.content) ? message.content.map((block) => block.text ?? JSON.stringify(block, null, 2)) : [message.content];
+  const content = message.content ?? message.parts;
+  const blocks = Array.isArray(content) ? content.map((block) => block.text ?? JSON.stringify(block, null, 2)) : [content];
   return [...blocks.filter((text) => typeof text === "string" && text), ...calls].join("\n");
 }
 

@@ -86,9 +86,11 @@ function kind(each) {
   const [what, role] = each;
   if (what === "left out") return "gap";
   if (what === "digest" || what === "native" || what === "bridge") return "digest";
+  const content = each[9]?.content ?? each[9]?.parts;
   const results = role === "tool" || role === "function"
-    || (Array.isArray(each[9]?.content) && each[9].content.some((block) => block.type === "tool_result" || block.toolResult));
-  return results ? "results" : role === "system" || role === "developer" ? "system" : role === "assistant" ? "assistant" : "user";
+    || (Array.isArray(content) && content.some((block) => block.type === "tool_result" || block.toolResult || block.functionResponse || block.function_response));
+  const model = role === "assistant" || role === "model";
+  return results ? "results" : role === "system" || role === "developer" ? "system" : model ? "assistant" : "user";
 }
 
 // A message under its reference. What it holds is put in when it is opened, as text.
