@@ -234,7 +234,8 @@ def test_what_another_program_recorded_becomes_a_session(tmp_path: Path) -> None
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         assert good("import", path, target).startswith(f"{path} as {name}: 2 messages\n")
-        assert [each["message"] for each in found("show", target, name)["messages"]] == session
+        stored = [each["message"] for each in found("show", target, name)["messages"]]
+        assert stored == ([{"type": "message", **each} for each in session] if name == "codex" else session)
         assert "already exists" in bad(2, "import", path, target)
     assert "omit SESSION" in bad(2, "import", path, target, "some")
     several = tmp_path / "several.json"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll import ContextManager
 from backscroll.evaluation.readers import Transcript, TranscriptError, read
-from backscroll.evaluation.run import steps
+from backscroll.evaluation.run import replay, steps
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -180,50 +180,63 @@ CODEX = [
     item("message", role="user", content=[item("input_image", image_url="data:x"), item("input_text", text="?")]),
 ]  # fmt: skip  # an item a line
 FROM_CODEX = [
-    {"role": "developer", "content": "Be brief."},
-    {"role": "user", "content": "<environment_context>\nLook."},
-    {
-        "role": "assistant",
-        "content": "I will.",
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": '{"command":["ls"]}'}},
-            {"id": "c2", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin Patch"}},
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c1", "content": '{"output":"x.py","metadata":{"exit_code":0}}'},
-    {"role": "tool", "tool_call_id": "c2", "content": "Done!"},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {
-                "id": "c3",
-                "type": "function",
-                "function": {"name": "local_shell", "arguments": '{"type": "exec", "command": ["ls"]}'},
-            }
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c3", "content": "y.py"},
-    {
-        "role": "user",
-        "content": [{"type": "image_url", "image_url": {"url": "data:x"}}, {"type": "text", "text": "?"}],
-    },
+    CODEX[0],
+    CODEX[1],
+    {"role": "assistant", "content": CODEX[2:6]},
+    {"role": "tool", "content": [CODEX[6]]},
+    {"role": "tool", "content": [CODEX[7]]},
+    {"role": "assistant", "content": [CODEX[8]]},
+    {"role": "tool", "content": [CODEX[9]]},
+    CODEX[10],
 ]
 
 
-def test_items_of_a_codex_session_are_put_together_to_messages() -> None:
+def test_items_of_a_codex_session_stay_as_they_are() -> None:
+    """Those of one response are one message, as an appended response is."""
     noted = [
         {"timestamp": "t", "type": "session_meta", "payload": {"id": "s", "instructions": None}},
         {"timestamp": "t", "type": "turn_context", "payload": {"cwd": "."}},
         {"timestamp": "t", "type": "event_msg", "payload": {"type": "user_message", "message": "Look."}},
     ]
-    wrapped = [{"timestamp": "t", "type": "response_item", "payload": each} for each in CODEX]
+    wrapped = [
+        {"timestamp": "t", "type": "response_item", "payload": each} for each in [*CODEX, item("ghost_snapshot")]
+    ]
     found = only(as_lines(*noted, *wrapped))
     assert (found.format, found.messages) == ("codex", FROM_CODEX)
-    assert found.reasons == {"session_meta line": 1, "turn_context line": 1, "event_msg line": 1, "reasoning item": 1}
+    assert found.reasons == {
+        "session_meta line": 1, "turn_context line": 1, "event_msg line": 1, "ghost_snapshot item": 1,
+    }  # fmt: skip  # one thought
     old = only(as_lines({"id": "s", "timestamp": "t", "instructions": None}, *CODEX, {"record_type": "state"}))
     assert (old.format, old.messages) == ("codex", FROM_CODEX)
-    assert old.reasons == {"untyped line": 2, "reasoning item": 1}
+    assert old.reasons == {"untyped line": 2}
+
+
+def test_reasoning_of_an_interrupted_codex_response_is_left_out() -> None:
+    """No request may hold reasoning without the item that followed it."""
+    found = only(as_lines(CODEX[1], *CODEX[2:5], CODEX[2], CODEX[6], CODEX[2], CODEX[2], CODEX[10]))
+    assert found.messages == [
+        CODEX[1],
+        {"role": "assistant", "content": CODEX[2:5]},
+        {"role": "tool", "content": [CODEX[6]]},
+        CODEX[10],
+    ]
+    assert found.reasons == {"reasoning item that led to nothing": 3}
+
+
+def test_codex_session_is_replayed_in_its_own_dialect() -> None:
+    """Every view passes the oracle, with reasoning, parallel calls and compactions."""
+    items = [said("user", "Look at all of them.")]
+    for number in range(40):
+        names = [f"c{number}-{at}" for at in range(1 + number % 3)]
+        thought = item("reasoning", summary=[], encrypted_content=f"g{number} " * 40)
+        calls = [item("function_call", name="shell", arguments=f'{{"n":{number}}}', call_id=name) for name in names]
+        outputs = [item("function_call_output", call_id=name, output=f"{name} is fine\n" * 60) for name in names]
+        items += [*([thought] if number % 2 else []), *calls, *outputs]
+        items += [said("assistant", f"Done {number}."), said("user", f"Go on {number}.")] if number % 7 == 6 else []
+    outcome = replay(only(as_lines(*items)), budget=3_000)
+    assert (outcome.problems, outcome.invalid, outcome.over_budget, outcome.refused) == ((), 0, 0, 0)
+    assert outcome.compactions > 3
+    assert outcome.requests == 40 + 5
 
 
 def test_a_codex_message_without_a_role_is_named_with_its_line() -> None:
