@@ -35,6 +35,7 @@ from backscroll.session.window_report import usage, usage_as_stored
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
+from backscroll.tokens.response_notes import was_cut
 from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.tokens.usage import Usage
 from backscroll.view.cache_marks import CacheMarks
@@ -232,7 +233,8 @@ class ManagerBase(ABC):
         Converse which figures include cached tokens. It also reads what the provider says of the request: reasoning
         that it left out (`input_transformations`) and why its cache missed (`diagnostics`, `prompt_cache_diagnostics`).
         What follows from a change that the lane reported, or from a switch of model or account, is an event; anything
-        else also warns.
+        else also warns. If the window was too small for the answer (`stop_reason` "model_context_window_exceeded"),
+        this is recorded as by `observe_overflow`.
 
         Args:
             response: The response as the provider's client returns it, its usage alone, or either as a dict. Of a
@@ -249,6 +251,8 @@ class ManagerBase(ABC):
             reject_usage(self._session, lane, named(response), IN_STREAMS)
         else:
             observe_usage(self._session, lane, counted, read=True)
+        if was_cut(response):
+            observe_overflow(self._session, lane, None, None)
 
     def observe_overflow(
         self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"

@@ -1,4 +1,5 @@
-"""What a provider says of a request next to its usage: reasoning that it left out, and why its prompt cache missed.
+"""What a provider says of a request next to its usage: reasoning that it left out, why its prompt cache missed, and
+whether the window was too small for the answer.
 
 Sources: the types of the clients anthropic 2.12 (`input_transformations`, `diagnostics`) and openai 3.54
 (`input_transformations`, `prompt_cache_diagnostics`), read in November 2026. Types and reasons that these do not list
@@ -19,6 +20,7 @@ _PREFIX = frozenset(("prefix_binding_mismatch", "prefix_mismatch"))
 _UNKNOWN = frozenset(("unavailable", "previous_message_not_found", "comparison_response_not_found", "cache_hit"))
 """Kinds of diagnostics that explain no miss."""
 _SWITCHES = frozenset(("model_changed",))
+_CUT = "model_context_window_exceeded"
 SYSTEM, TOOLS, MESSAGES = "system", "tools", "messages"
 """Parts of a request that a lane may have changed on purpose."""
 _PARTS = {
@@ -36,6 +38,16 @@ _REMEDIES = {
     "prompt_cache_key_changed": "pass `prompt_cache_key(lane)` with each request",
     "context_compacted": "leave compaction to one side: turn off the provider's own",
 }
+
+
+def was_cut(response: object) -> bool:
+    """Return whether the model stopped because prompt and answer filled its window, which is no error of the request.
+
+    Args:
+        response: As for `notes_of`. Anthropic and Bedrock say it.
+    """
+    holders = (response, *(_get(response, name) for name in (*_WRAPPERS, "delta")))
+    return any(_get(holder, name) == _CUT for holder in holders for name in ("stop_reason", "stopReason"))
 
 
 def notes_of(response: object, lane: str, changed: Collection[str]) -> list[Notification]:

@@ -1,0 +1,88 @@
+"""Which messages of a view a provider's API takes.
+
+A view is in the dialect of its messages. Nothing is converted here: a message that another provider's client made is
+refused with an error that names it, before the provider refuses the request with one that does not.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from backscroll.errors import ConfigurationError
+from backscroll.messages import Message
+
+_SPOKEN = frozenset(("system", "developer", "user", "assistant"))
+_OF_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document"))
+_OF_CHAT = frozenset(("image_url", "input_audio", "file"))
+_OF_RESPONSES = frozenset(
+    (
+        "input_text", "output_text", "input_image", "input_file", "function_call", "function_call_output",
+        "custom_tool_call", "custom_tool_call_output", "reasoning", "item_reference",
+    )
+)  # fmt: skip  # one thought
+
+
+class Accepted(NamedTuple):
+    """What tells the messages of one API from those of others."""
+
+    name: str
+    roles: frozenset[str]
+    foreign_keys: frozenset[str]
+    """Keys of messages that only other APIs have."""
+    foreign_blocks: frozenset[str]
+    """Types of blocks that only other APIs have."""
+    is_typed: bool = True
+    """Whether each block has a `type`. Bedrock's and Gemini's have none."""
+
+
+_CALLS = frozenset(("tool_calls", "function_call"))
+_OF_GEMINI = frozenset(("parts",))
+ANTHROPIC = Accepted("Anthropic's Messages API", _SPOKEN, _CALLS | _OF_GEMINI, _OF_CHAT | _OF_RESPONSES | {"refusal"})
+CHAT = Accepted(
+    "OpenAI's chat completions", _SPOKEN | {"tool", "function"}, _OF_GEMINI, _OF_ANTHROPIC | _OF_RESPONSES | {"image"}
+)
+RESPONSES = Accepted(
+    "OpenAI's Responses API", _SPOKEN, _CALLS | _OF_GEMINI, _OF_ANTHROPIC | _OF_CHAT | {"text", "image"}
+)
+
+
+def without_metadata(view: Sequence[Message], api: Accepted) -> list[Message]:
+    """Return the messages of a view for a request, without `metadata`, which no provider takes.
+
+    Raises:
+        ConfigurationError: A message is in the dialect of another API.
+    """
+    for at, message in enumerate(view):
+        if found := next(_foreign(message, api), None):
+            raise ConfigurationError(
+                f"view[{at}] has {found}, which {api.name} does not take: send the views of a session to the provider "
+                "whose messages were appended to it, since messages are never converted"
+            )
+    return [
+        {key: value for key, value in message.items() if key != "metadata"} if "metadata" in message else message
+        for message in view
+    ]
+
+
+def _foreign(message: Message, api: Accepted) -> Iterator[str]:
+    """Yield what only messages of another API have."""
+    role = message.get("role")
+    if role is not None and role not in api.roles:
+        yield f"the role {role!r:.40}"
+    for key in message.keys() & api.foreign_keys:
+        yield f"the key {key!r}"
+    kind = message.get("type")
+    content = message.get("content")
+    for block in content if type(content) is list else ():
+        found = block.get("type") if type(block) is dict else None
+        if found in api.foreign_blocks:
+            yield f"a block of the type {found!r}"
+        if found is None and api.is_typed and type(block) is dict:
+            yield f"a block without `type`, with the keys {', '.join(map(repr, block))}"
+    if kind in api.foreign_blocks:
+        yield f"the type {kind!r}"
+
+
+def split(view: Sequence[Message], roles: Sequence[str]) -> tuple[list[Any], list[Message]]:
+    """Return the content of the leading messages of these roles, and the other messages."""
+    first = next((at for at, message in enumerate(view) if message.get("role") not in roles), len(view))
+    return [message.get("content") for message in view[:first]], list(view[first:])

@@ -1,0 +1,53 @@
+"""Arguments for Gemini's `generateContent`, from a view."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from backscroll.errors import ConfigurationError
+from backscroll.messages import SYSTEM_ROLES, Message
+
+_ROLES = ("user", "model")
+
+
+def gemini_request(view: Sequence[Message], config: Any = None) -> dict[str, Any]:
+    """Return `contents` and `config` for `client.models.generate_content(**...)` of google-genai.
+
+    The leading system messages become `system_instruction` of the config.
+
+    Args:
+        view: What `get_messages_for_request` returned.
+        config: The rest of the config, such as `tools`: a dict or a `GenerateContentConfig`. It is not changed.
+
+    Raises:
+        ConfigurationError: The view holds messages of another API, or both it and `config` have system instructions.
+    """
+    first = next((at for at, content in enumerate(view) if content.get("role") not in SYSTEM_ROLES), len(view))
+    contents = [_content(content, at) for at, content in enumerate(view[first:], first)]
+    asked = dict(config or {})
+    instructions = [part for content in view[:first] for part in _parts(content)]
+    if instructions:
+        if asked.get("system_instruction") or asked.get("systemInstruction"):
+            raise ConfigurationError(
+                "`config` has a `system_instruction`, and the view begins with system messages: use one of them"
+            )
+        asked["system_instruction"] = {"parts": instructions}
+    return {"contents": contents, "config": asked}
+
+
+def _content(content: Message, at: int) -> Message:
+    if content.get("role") not in _ROLES or type(content.get("parts")) is not list:
+        raise ConfigurationError(
+            f"view[{at}] has the role {content.get('role')!r:.40} and the keys {', '.join(map(repr, content))}, which "
+            "Gemini's API does not take: send the views of a session to the provider whose messages were appended to "
+            "it, since messages are never converted"
+        )
+    return {"role": content["role"], "parts": content["parts"]}
+
+
+def _parts(message: Message) -> list[Any]:
+    """Return the parts of a system message; a text is one."""
+    parts, content = message.get("parts"), message.get("content")
+    if type(parts) is list:
+        return parts
+    blocks = content if type(content) is list else [{"text": content}] if content else []
+    return [{"text": block["text"]} for block in blocks if block.get("text")]
