@@ -113,15 +113,16 @@ def _answered(call: Callable[[list[Message]], Any], view: list[Message]) -> Step
 def _begun(call: Callable[[list[Message]], Any], view: list[Message], ways: Ways) -> Steps[Opened]:
     """Open a stream, and read it up to the first event that the model wrote."""
     source = yield from _answered(call, view)
-    opened = Opened(source, ways)
+    opened, read = Opened(source, ways), list[Any]()
     try:
         yield from opened.enter()
         while True:
             event = yield from opened.read()
             if (error := rejection_in(event)) is not None:
                 raise error
-            opened.held.append(event)
+            read.append(event)
             if event is END or not is_prelude(event):
+                opened.held.extend(read)
                 return opened
     except Exception:
         yield from opened.leave()

@@ -1,0 +1,115 @@
+"""Loops over the real clients: 60 requests at a small budget, against servers that refuse what the providers refuse."""
+
+import asyncio
+import json
+from contextlib import ExitStack
+from importlib.util import find_spec
+
+import pytest
+
+from backscroll import AsyncContextManager, ContextManager, MessageError, events
+from tests.integrations.clients.apis import OF_ALL
+from tests.integrations.clients.loops import Loop, scripted
+from tests.integrations.clients.provider_server import serving
+
+REQUESTS, BUDGET = 60, 6_000
+
+
+def is_installed(package):
+    """Whether a client is at hand; `google.genai` is in a package of several."""
+    root = package.partition(".")[0]
+    return find_spec(root) is not None and find_spec(package) is not None
+
+
+def has_dialect(api):
+    """Whether the core reads the messages of this API."""
+    try:
+        with ContextManager() as context:
+            context.append(api.said("Hello."))
+            context.recall_tool(api.format)
+    except (MessageError, ValueError):
+        return False
+    return True
+
+
+def why_not(api):
+    """Why an API cannot be tested here; empty if it can."""
+    if not is_installed(api.package):
+        return f"the client {api.package} is not installed"
+    return "" if has_dialect(api) else f"the core has no dialect for {type(api).__name__}"
+
+
+every_api = pytest.mark.parametrize(
+    "api",
+    [
+        pytest.param(
+            api, id=type(api).__name__.lower(), marks=pytest.mark.skipif(bool(why_not(api)), reason=why_not(api))
+        )
+        for api in OF_ALL
+    ],
+)
+both_managers = pytest.mark.parametrize("manager", [ContextManager, AsyncContextManager], ids=["sync", "async"])
+
+
+@pytest.fixture
+def serve():
+    with ExitStack() as servers:
+        yield lambda create: servers.enter_context(serving(create))
+
+
+def opened(api, manager, heard, **more):
+    options = {"budget": BUDGET, "model": api.model, "on_event": lambda name, _: heard.append(name)}
+    return manager(**options | api.options | more)
+
+
+def breaks(api, bodies):
+    """How often a request did not begin with the whole one before it."""
+    sent = [[json.dumps(unmarked(piece)) for piece in api.sent(body)] for body in bodies]
+    return sum(one != other[: len(one)] for one, other in zip(sent, sent[1:], strict=False))
+
+
+def unmarked(value):
+    """JSON without marks, and results that were gathered apart again."""
+    if isinstance(value, dict):
+        return {key: unmarked(inner) for key, inner in value.items() if key != "cache_control"}
+    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
+
+
+@every_api
+@both_managers
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.filterwarnings("ignore:the provider refused a request")
+def test_loop_of_60_requests_is_never_refused(serve, api, manager, is_streamed):
+    """Compactions, parallel calls, images and recalls; the two refusals that are planned are answered by shorter
+    requests.
+    """
+    provider, heard = api.fake(replies=scripted()), []
+    server = serve(provider.create)
+    context = opened(api, manager, heard)
+    loop = Loop(api, context, server.url, is_streamed=is_streamed)
+
+    def size(at):
+        return len(json.dumps(server.bodies[at]))
+
+    async def work():
+        await loop.run(REQUESTS // 2)
+        while size(-1) < 0.8 * max(map(size, range(len(server.bodies)))):
+            await loop.run(1)
+        server.faults += [api.too_long, api.too_long]
+        await loop.run(REQUESTS - len(server.bodies))
+
+    asyncio.run(work())
+    assert server.refusals == []
+    assert len(server.bodies) == REQUESTS + 2
+    refused = next(at for at in range(REQUESTS) if size(at) > size(at + 1) > size(at + 2))
+    assert refused >= REQUESTS // 2
+    assert heard.count(events.COMPACTION) >= 5
+    assert heard.count(events.USAGE_REJECTED) == 0
+    assert len(loop.recalled) >= 3
+    assert any("nothing of note" in text for text in loop.recalled)
+    assert all("metadata" not in piece for body in server.bodies for piece in api.sent(body))
+    moved = sum(name in events.MOVES_PREFIX for name in heard)
+    assert breaks(api, server.bodies) <= moved
+    read, prompt = (sum(tokens) for tokens in zip(*loop.cached, strict=True))
+    print(type(api).__name__, heard.count(events.COMPACTION), breaks(api, server.bodies), read / prompt)
+    assert read / prompt > 0.5
