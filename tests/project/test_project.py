@@ -266,6 +266,16 @@ def test_importing_loads_neither_the_replay_nor_the_command_line():
     assert rooms.isdisjoint({"replay", "cli"})
 
 
+def test_importing_loads_no_adapter_and_no_adapter_a_client():
+    """The functions for clients read objects by their fields."""
+    rooms = {module.split(".")[1] for module in importing()["loaded"] if module.startswith("backscroll.")}
+    assert "integrations" not in rooms
+    done = run("-B", "-W", "error", "-c", "import sys, backscroll.integrations.clients; print(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    roots = {module.partition(".")[0] for module in done.stdout.split()}
+    assert roots.isdisjoint({"anthropic", "google", "httpx", "openai", "pydantic"})
+
+
 def test_commands_import_no_other_command_to_print():
     """Stores and the inspector need the group of commands and its errors, and no replay for them."""
     program = "import sys, backscroll.cli.stores.commands, backscroll.cli.inspect.command; print(*sys.modules)"

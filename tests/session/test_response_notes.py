@@ -169,3 +169,25 @@ def test_reasoning_that_openai_removed_is_reported():
         with pytest.warns(BackscrollWarning, match="append responses unchanged"):
             manager.window_report()
     assert events.REASONING_MISMATCH in heard
+
+
+@pytest.mark.parametrize("name", ["stop_reason", "stopReason"])
+@pytest.mark.parametrize("wrap", [lambda response: response, lambda response: {"delta": response, **response}])
+@pytest.mark.filterwarnings("ignore:the provider refused a request")
+def test_answer_that_the_window_cut_makes_later_views_shorter(name, wrap):
+    """It is no error: the answer is appended, and the limit is what `observe_overflow` sets."""
+    words, heard = "Nothing of note happened here. " * 40, []
+    manager = ContextManager(on_event=lambda event, _: heard.append(event), budget=50_000)
+    manager.append(*[{"role": "user" if at % 2 == 0 else "assistant", "content": words} for at in range(41)])
+    manager.get_messages_for_request()
+    before = manager.usage().used_upper_bound
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "So"}]}
+    response = {**answer, name: "model_context_window_exceeded", "usage": {"input_tokens": before, "output_tokens": 9}}
+    manager.observe_response(wrap(response))
+    manager.append({"role": "assistant", "content": "So"}, {"role": "user", "content": "Go on."})
+    manager.get_messages_for_request()
+    assert heard.count(events.OVERFLOW) == 1
+    assert manager.usage().used_upper_bound < 0.8 * before
+    manager.observe_response({**response, name: "end_turn"})
+    manager.get_messages_for_request()
+    assert heard.count(events.OVERFLOW) == 1

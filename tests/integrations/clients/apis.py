@@ -1,14 +1,14 @@
 """What the four APIs have in common, for one loop over all of them: their clients, requests, answers and messages."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIResponses
 from backscroll.integrations.clients import anthropic_request, chat_request, gemini_request, responses_request
 from tests.integrations.clients.fake_chat import FakeChat
 
 Message = dict[str, Any]
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYGBgAAAABQABXvMqOgAAAABJRU5ErkJggg=="  # a picture of one pixel
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYGBgAAAABQABXvMqOgAAAABJRU5ErkJggg=="
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
 
@@ -30,8 +30,11 @@ class Anthropic:
         },
     )
     wrong = 400, {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: Field required"}}
-    streamed_error = {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long"}}
-    tool = {"name": "read", "description": "Read a file.", "input_schema": SCHEMA}
+    streamed_error: ClassVar[Message] = {
+        "type": "error",
+        "error": {"type": "invalid_request_error", "message": "prompt is too long"},
+    }
+    tool: ClassVar[Message] = {"name": "read", "description": "Read a file.", "input_schema": SCHEMA}
 
     def client(self, url: str, *, is_async: bool) -> Any:
         import anthropic
@@ -98,8 +101,13 @@ class Chat:
         },
     )
     wrong = 400, {"error": {"message": "Missing required parameter", "type": "invalid_request_error", "code": None}}
-    streamed_error = {"error": {"message": "Your input exceeds the context window of this model", "type": "invalid"}}
-    tool = {"type": "function", "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA}}
+    streamed_error: ClassVar[Message] = {
+        "error": {"message": "Your input exceeds the context window of this model", "type": "invalid"}
+    }
+    tool: ClassVar[Message] = {
+        "type": "function",
+        "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA},
+    }
 
     def client(self, url: str, *, is_async: bool) -> Any:
         import openai
@@ -140,12 +148,18 @@ class Responses(Chat):
 
     format, model = "responses", "gpt-6.2-sol"
     fake = FakeOpenAIResponses
-    tool = {"type": "function", "name": "read", "description": "Read a file.", "parameters": SCHEMA, "strict": False}
+    tool: ClassVar[Message] = {
+        "type": "function",
+        "name": "read",
+        "description": "Read a file.",
+        "parameters": SCHEMA,
+        "strict": False,
+    }
     too_long = (
         400,
         {
             "error": {
-                "message": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+                "message": "Your input exceeds the context window of this model.",
                 "type": "invalid_request_error",
                 "param": "input",
                 "code": "context_length_exceeded",
@@ -201,7 +215,7 @@ class Gemini:
         },
     )
     wrong = 400, {"error": {"code": 400, "message": "Invalid JSON payload received.", "status": "INVALID_ARGUMENT"}}
-    tool = {"name": "read", "description": "Read a file.", "parameters_json_schema": SCHEMA}
+    tool: ClassVar[Message] = {"name": "read", "description": "Read a file.", "parameters_json_schema": SCHEMA}
 
     def client(self, url: str, *, is_async: bool) -> Any:
         from google import genai

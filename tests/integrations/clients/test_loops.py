@@ -3,52 +3,16 @@
 import asyncio
 import json
 from contextlib import ExitStack
-from importlib.util import find_spec
+from itertools import pairwise
 
 import pytest
 
-from backscroll import AsyncContextManager, ContextManager, MessageError, events
-from tests.integrations.clients.apis import OF_ALL
+from backscroll import AsyncContextManager, ContextManager, events
+from tests.integrations.clients.installed import each
 from tests.integrations.clients.loops import Loop, scripted
 from tests.integrations.clients.provider_server import serving
 
 REQUESTS, BUDGET = 60, 6_000
-
-
-def is_installed(package):
-    """Whether a client is at hand; `google.genai` is in a package of several."""
-    root = package.partition(".")[0]
-    return find_spec(root) is not None and find_spec(package) is not None
-
-
-def has_dialect(api):
-    """Whether the core reads the messages of this API."""
-    try:
-        with ContextManager() as context:
-            context.append(api.said("Hello."))
-            context.recall_tool(api.format)
-    except (MessageError, ValueError):
-        return False
-    return True
-
-
-def why_not(api):
-    """Why an API cannot be tested here; empty if it can."""
-    if not is_installed(api.package):
-        return f"the client {api.package} is not installed"
-    return "" if has_dialect(api) else f"the core has no dialect for {type(api).__name__}"
-
-
-every_api = pytest.mark.parametrize(
-    "api",
-    [
-        pytest.param(
-            api, id=type(api).__name__.lower(), marks=pytest.mark.skipif(bool(why_not(api)), reason=why_not(api))
-        )
-        for api in OF_ALL
-    ],
-)
-both_managers = pytest.mark.parametrize("manager", [ContextManager, AsyncContextManager], ids=["sync", "async"])
 
 
 @pytest.fixture
@@ -65,19 +29,20 @@ def opened(api, manager, heard, **more):
 def breaks(api, bodies):
     """How often a request did not begin with the whole one before it."""
     sent = [[json.dumps(unmarked(piece)) for piece in api.sent(body)] for body in bodies]
-    return sum(one != other[: len(one)] for one, other in zip(sent, sent[1:], strict=False))
+    return sum(one != other[: len(one)] for one, other in pairwise(sent))
 
 
 def unmarked(value):
-    """JSON without marks, and results that were gathered apart again."""
+    """JSON without marks, which move from request to request."""
     if isinstance(value, dict):
         return {key: unmarked(inner) for key, inner in value.items() if key != "cache_control"}
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
 
 
-@every_api
-@both_managers
-@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+@each()
+@pytest.mark.parametrize(
+    ("manager", "is_streamed"), [(ContextManager, False), (AsyncContextManager, True)], ids=["whole", "streamed-async"]
+)
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
 def test_loop_of_60_requests_is_never_refused(serve, api, manager, is_streamed):
     """Compactions, parallel calls, images and recalls; the two refusals that are planned are answered by shorter
@@ -111,5 +76,4 @@ def test_loop_of_60_requests_is_never_refused(serve, api, manager, is_streamed):
     moved = sum(name in events.MOVES_PREFIX for name in heard)
     assert breaks(api, server.bodies) <= moved
     read, prompt = (sum(tokens) for tokens in zip(*loop.cached, strict=True))
-    print(type(api).__name__, heard.count(events.COMPACTION), breaks(api, server.bodies), read / prompt)
     assert read / prompt > 0.5

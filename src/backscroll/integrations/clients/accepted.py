@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError
-from backscroll.messages import Message
+from backscroll.messages import SYSTEM_ROLES, Message
 
 _SPOKEN = frozenset(("system", "developer", "user", "assistant"))
 _OF_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document"))
@@ -22,7 +22,7 @@ _OF_RESPONSES = frozenset(
 
 
 class Accepted(NamedTuple):
-    """What tells the messages of one API from those of others."""
+    """What distinguishes the messages of one API from those of others."""
 
     name: str
     roles: frozenset[str]
@@ -30,8 +30,6 @@ class Accepted(NamedTuple):
     """Keys of messages that only other APIs have."""
     foreign_blocks: frozenset[str]
     """Types of blocks that only other APIs have."""
-    is_typed: bool = True
-    """Whether each block has a `type`. Bedrock's and Gemini's have none."""
 
 
 _CALLS = frozenset(("tool_calls", "function_call"))
@@ -63,26 +61,22 @@ def without_metadata(view: Sequence[Message], api: Accepted) -> list[Message]:
     ]
 
 
+def leading_system(view: Sequence[Message]) -> int:
+    """Return how many system messages a view begins with."""
+    return next((at for at, message in enumerate(view) if message.get("role") not in SYSTEM_ROLES), len(view))
+
+
 def _foreign(message: Message, api: Accepted) -> Iterator[str]:
     """Yield what only messages of another API have."""
-    role = message.get("role")
+    role, kind, content = message.get("role"), message.get("type"), message.get("content")
     if role is not None and role not in api.roles:
         yield f"the role {role!r:.40}"
-    for key in message.keys() & api.foreign_keys:
+    for key in sorted(message.keys() & api.foreign_keys):
         yield f"the key {key!r}"
-    kind = message.get("type")
-    content = message.get("content")
-    for block in content if type(content) is list else ():
-        found = block.get("type") if type(block) is dict else None
-        if found in api.foreign_blocks:
-            yield f"a block of the type {found!r}"
-        if found is None and api.is_typed and type(block) is dict:
-            yield f"a block without `type`, with the keys {', '.join(map(repr, block))}"
     if kind in api.foreign_blocks:
         yield f"the type {kind!r}"
-
-
-def split(view: Sequence[Message], roles: Sequence[str]) -> tuple[list[Any], list[Message]]:
-    """Return the content of the leading messages of these roles, and the other messages."""
-    first = next((at for at, message in enumerate(view) if message.get("role") not in roles), len(view))
-    return [message.get("content") for message in view[:first]], list(view[first:])
+    for block in content if type(content) is list else ():
+        if type(block) is dict and "type" not in block:
+            yield f"a block without `type`, with the keys {', '.join(map(repr, block))}"
+        elif type(block) is dict and block["type"] in api.foreign_blocks:
+            yield f"a block of the type {block['type']!r}"

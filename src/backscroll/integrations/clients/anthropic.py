@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.integrations.clients.accepted import ANTHROPIC, split, without_metadata
-from backscroll.messages import SYSTEM_ROLES, Message
+from backscroll.integrations.clients.accepted import ANTHROPIC, leading_system, without_metadata
+from backscroll.messages import Message
 
 
 def anthropic_request(view: Sequence[Message]) -> dict[str, Any]:
@@ -20,10 +20,10 @@ def anthropic_request(view: Sequence[Message]) -> dict[str, Any]:
     Raises:
         ConfigurationError: The view holds messages of another API.
     """
-    leading, messages = split(without_metadata(view, ANTHROPIC), tuple(SYSTEM_ROLES))
-    system = [block for content in leading for block in _blocks(content)]
+    messages, first = without_metadata(view, ANTHROPIC), leading_system(view)
+    system = [block for message in messages[:first] for block in _blocks(message.get("content"))]
     request: dict[str, Any] = {"system": system} if system else {}
-    return request | {"messages": _gathered(messages)}
+    return request | {"messages": _gathered(messages[first:])}
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.errors import ConfigurationError
-from backscroll.messages import SYSTEM_ROLES, Message
+from backscroll.integrations.clients.accepted import leading_system
+from backscroll.messages import Message
 
 _ROLES = ("user", "model")
 
@@ -21,7 +22,7 @@ def gemini_request(view: Sequence[Message], config: Any = None) -> dict[str, Any
     Raises:
         ConfigurationError: The view holds messages of another API, or both it and `config` have system instructions.
     """
-    first = next((at for at, content in enumerate(view) if content.get("role") not in SYSTEM_ROLES), len(view))
+    first = leading_system(view)
     contents = [_content(content, at) for at, content in enumerate(view[first:], first)]
     asked = dict(config or {})
     instructions = [part for content in view[:first] for part in _parts(content)]
