@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 
 import pytest
 
+from tests.integrations.clients.documented import CLIENTS, environment
 from tests.project.pages import WITH_CODE, blocks, name, printed
 
 ELSEWHERE = {
@@ -26,7 +28,7 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
-    """A block that prints is followed by a text block with its output."""
+    """A block that prints is followed by a text block with its output; one with a client reaches a fake provider."""
     package = ELSEWHERE.get(name(page))
     if package is not None and find_spec(package) is None:
         pytest.skip(f"needs {package}, in an environment of its own: make test-extras")
@@ -38,8 +40,10 @@ def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
         if "amplifier_core" in code:
             program += LEAVE
         command = [sys.executable, *strict, "-c", program]
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **QUIET}
-        )
+        with environment() if any(client in code for client in CLIENTS) else nullcontext({}) as servers:
+            variables = os.environ | QUIET | servers
+            done = subprocess.run(
+                command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=120, check=False
+            )
         assert (done.returncode, done.stdout) == (0, output), f"{name(page)}:{line}\n{done.stderr}"
         assert package or done.stderr == "", f"{name(page)}:{line}"

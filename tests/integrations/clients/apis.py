@@ -199,11 +199,17 @@ class Responses(Chat):
         return usage["input_tokens_details"]["cached_tokens"], usage["input_tokens"]
 
 
+class CreatingGemini(FakeGemini):
+    """The fake, with the name of the others' method."""
+
+    create = FakeGemini.generate_content
+
+
 class Gemini:
     """Gemini's `generateContent`."""
 
     format, package, model, options = "gemini", "google.genai", "gemini-3.8-flash", {}
-    fake = FakeGemini
+    fake = CreatingGemini
     too_long = (
         400,
         {

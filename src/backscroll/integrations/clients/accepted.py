@@ -5,7 +5,7 @@ refused with an error that names it, before the provider refuses the request wit
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backscroll.errors import ConfigurationError
 from backscroll.messages import SYSTEM_ROLES, Message

@@ -5,6 +5,7 @@ from typing import Any
 
 from backscroll.integrations.clients.accepted import ANTHROPIC, leading_system, without_metadata
 from backscroll.messages import Message
+from backscroll.messages.items import kind_of
 
 
 def anthropic_request(view: Sequence[Message]) -> dict[str, Any]:
@@ -47,4 +48,4 @@ def _gathered(messages: Sequence[Message]) -> list[Message]:
 
 def _is_results(message: Message) -> bool:
     content = message.get("content")
-    return type(content) is list and bool(content) and all(block.get("type") == "tool_result" for block in content)
+    return type(content) is list and bool(content) and all(kind_of(block) == "tool_result" for block in content)

@@ -1,0 +1,50 @@
+"""The servers that the examples of the documents reach: a model that recalls, if it can, and then answers."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses, Reply, reply
+from tests.integrations.clients.apis import CreatingGemini
+from tests.integrations.clients.fake_chat import FakeChat
+from tests.integrations.clients.provider_server import serving
+
+CLIENTS = ("from anthropic import", "from openai import", "from google import genai")
+"""How an example imports a client."""
+
+
+def _answers() -> Any:
+    asked = 0
+
+    def answer(request: Any) -> Reply:
+        nonlocal asked
+        asked += 1
+        if request.get("tools") and asked == 1:
+            return reply(thinking="I do not know.", calls=[("recall", {"query": "error"})])
+        return reply("The disk was full.")
+
+    return answer
+
+
+class _OpenAI:
+    """Both of OpenAI's APIs, which have one address."""
+
+    def __init__(self) -> None:
+        self._chat, self._responses = FakeChat(replies=_answers()), FakeOpenAIResponses(replies=_answers())
+
+    def create(self, **asked: Any) -> dict[str, Any]:
+        return (self._responses if "input" in asked else self._chat).create(**asked)
+
+
+@contextmanager
+def environment() -> Iterator[dict[str, str]]:
+    """The variables by which clients find the servers."""
+    providers = (FakeAnthropic(replies=_answers()), _OpenAI(), CreatingGemini(replies=_answers()))
+    with ExitStack() as servers:
+        anthropic, openai, gemini = [servers.enter_context(serving(each.create)).url for each in providers]
+        urls = {
+            "ANTHROPIC_BASE_URL": anthropic,
+            "OPENAI_BASE_URL": f"{openai}/v1",
+            "GOOGLE_GEMINI_BASE_URL": gemini,
+        }
+        yield urls | {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"}
