@@ -22,6 +22,8 @@ class Anthropic:
 
     format, package, model, options = "anthropic", "anthropic", "claude-opus-5-5", {"cache_marks": "auto"}
     fake = FakeAnthropic
+    least_read = 0.7
+    """Share of the loop's prompts that the provider reads from its cache."""
     too_long = (
         400,
         {
@@ -87,7 +89,7 @@ class Chat:
     """OpenAI's chat completions."""
 
     format, package, model, options = "openai", "openai", "gpt-5", {}
-    fake = FakeChat
+    fake, least_read = FakeChat, 0.7
     too_long = (
         400,
         {
@@ -147,7 +149,7 @@ class Responses(Chat):
     """OpenAI's Responses API."""
 
     format, model = "responses", "gpt-6.2-sol"
-    fake = FakeOpenAIResponses
+    fake, least_read = FakeOpenAIResponses, 0.7
     tool: ClassVar[Message] = {
         "type": "function",
         "name": "read",
@@ -209,7 +211,7 @@ class Gemini:
     """Gemini's `generateContent`."""
 
     format, package, model, options = "gemini", "google.genai", "gemini-3.8-flash", {}
-    fake = CreatingGemini
+    fake, least_read = CreatingGemini, 0.15  # it caches nothing below 4,096 tokens, and the budget is 6,000
     too_long = (
         400,
         {

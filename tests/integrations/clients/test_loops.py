@@ -76,4 +76,4 @@ def test_loop_of_60_requests_is_never_refused(serve, api, manager, is_streamed):
     moved = sum(name in events.MOVES_PREFIX for name in heard)
     assert breaks(api, server.bodies) <= moved
     read, prompt = (sum(tokens) for tokens in zip(*loop.cached, strict=True))
-    assert read / prompt > 0.5
+    assert read / prompt > api.least_read

@@ -63,7 +63,7 @@ def test_finished_response_is_the_one_that_is_not_streamed(serve, api, number):
     talk, other = Talk(serve, api), Talk(serve, api)
     for _ in range(number + 1):
         with talk.ask("Go on.") as stream:
-            assert len(list(stream)) >= 2
+            assert list(stream) != []
         other.context.append(api.said("Go on."))
         whole = api.send(other.client, other.context.get_messages_for_request(), [api.tool])
         talk.context.clear()
