@@ -12,7 +12,7 @@ from typing import Any
 from backscroll.evaluation.fake_providers import FakeProviderError
 from tests.integrations.clients.event_streams import STREAMS
 
-_GEMINI = re.compile(r"/v1beta/models/([^:]+):(generateContent|streamGenerateContent)")
+_GEMINI = re.compile(r"/v1(?:beta)?/models/([^:]+):(generateContent|streamGenerateContent)")
 _PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "chat", "/v1/responses": "responses"}
 _NOT_OF_FAKES = ("stream", "stream_options", "generationConfig")
 
