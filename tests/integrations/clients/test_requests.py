@@ -147,6 +147,13 @@ def test_gemini_two_system_instructions_are_refused():
     assert kept["config"] == {"system_instruction": "Be long."}
 
 
+@pytest.mark.parametrize("config", [{"cached_content": "caches/1"}, {"cachedContent": "caches/1"}, {"tools": [print]}])
+def test_gemini_config_that_hides_messages_is_refused(config):
+    """Contents that are cached apart, and functions that the client calls in requests of its own."""
+    with pytest.raises(ConfigurationError, match=r"`(cached_content|tools)`"):
+        gemini_request([said("Go.")], config)
+
+
 CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {}}]}
 BEDROCK = {"role": "user", "content": [{"text": "Go."}]}
 USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "read", "input": {}}]}

@@ -20,11 +20,13 @@ def gemini_request(view: Sequence[Message], config: Any = None) -> dict[str, Any
         config: The rest of the config, such as `tools`: a dict or a `GenerateContentConfig`. It is not changed.
 
     Raises:
-        ConfigurationError: The view holds messages of another API, or both it and `config` have system instructions.
+        ConfigurationError: The view holds messages of another API, both it and `config` have system instructions, or
+            `config` has contents that are cached apart, or functions that the client would call by itself.
     """
     first = leading_system(view)
     contents = [_content(content, at) for at, content in enumerate(view[first:], first)]
     asked = dict(config or {})
+    _check(asked)
     instructions = [part for content in view[:first] for part in _parts(content)]
     if instructions:
         if asked.get("system_instruction") or asked.get("systemInstruction"):
@@ -33,6 +35,20 @@ def gemini_request(view: Sequence[Message], config: Any = None) -> dict[str, Any
             )
         asked["system_instruction"] = {"parts": instructions}
     return {"contents": contents, "config": asked}
+
+
+def _check(config: dict[str, Any]) -> None:
+    """Refuse what would put messages into the request, or into the conversation, that no view holds."""
+    if config.get("cached_content") or config.get("cachedContent"):
+        raise ConfigurationError(
+            "`config` has `cached_content`, which comes before the view, and a view is the whole conversation: leave "
+            "it out, since the provider caches what views have in common by itself"
+        )
+    if any(map(callable, config.get("tools") or ())):
+        raise ConfigurationError(
+            "`config` has functions as `tools`, which the client would call by itself, in requests that no view made: "
+            "pass their declarations, and call them in your loop"
+        )
 
 
 def _content(content: Message, at: int) -> Message:

@@ -1,7 +1,7 @@
 """Requests and streams that are sent again with shorter views, where the provider refuses them as too long."""
 
 import inspect
-from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar, overload
 
 from backscroll.errors import BackscrollError, ConfigurationError
@@ -50,13 +50,11 @@ def with_retry(context: Context, call: Callable[[list[Message]], Any], **request
 
 @overload
 def stream_with_retry(
-    context: ContextManager, call: Callable[[list[Message]], Iterable[Any] | Any], **request: Any
+    context: ContextManager, call: Callable[[list[Message]], Any], **request: Any
 ) -> ResponseStream: ...
 @overload
 def stream_with_retry(
-    context: AsyncContextManager,
-    call: Callable[[list[Message]], Awaitable[AsyncIterable[Any]] | Any],
-    **request: Any,
+    context: AsyncContextManager, call: Callable[[list[Message]], Any], **request: Any
 ) -> Coroutine[Any, Any, AsyncResponseStream]: ...
 def stream_with_retry(context: Context, call: Callable[[list[Message]], Any], **request: Any) -> Any:
     """Open a stream as `with_retry` makes a request. A refusal is answered as long as no event that the model wrote was
