@@ -1,7 +1,10 @@
 """What the four APIs have in common, for one loop over all of them: their clients, requests, answers and messages."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, ClassVar
+
+import pytest
 
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIResponses
 from backscroll.integrations.clients import anthropic_request, chat_request, gemini_request, responses_request
@@ -267,3 +270,8 @@ class Gemini:
 
 
 OF_ALL = (Anthropic(), Chat(), Responses(), Gemini())
+
+
+def each(apis: Sequence[Any] = OF_ALL) -> Any:
+    """Run a test with each API."""
+    return pytest.mark.parametrize("api", [pytest.param(api, id=api.format) for api in apis])

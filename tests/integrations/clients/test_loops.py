@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from backscroll import AsyncContextManager, ContextManager, events
-from tests.integrations.clients.installed import each
+from tests.integrations.clients.apis import each
 from tests.integrations.clients.loops import Loop, scripted
 from tests.integrations.clients.provider_server import serving
 

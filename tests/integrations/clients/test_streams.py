@@ -9,9 +9,8 @@ import pytest
 from backscroll import AsyncContextManager, BackscrollWarning, ContextManager, MessageError, events
 from backscroll.evaluation.fake_providers import reply
 from backscroll.integrations.clients import stream_with_retry
-from tests.integrations.clients.apis import OF_ALL, Anthropic, Chat, Responses
+from tests.integrations.clients.apis import OF_ALL, Anthropic, Chat, Responses, each
 from tests.integrations.clients.event_streams import event
-from tests.integrations.clients.installed import each
 from tests.integrations.clients.provider_server import serving
 
 LONG = "Nothing of note happened here, as on all other days. " * 20
