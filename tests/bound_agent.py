@@ -19,7 +19,8 @@ BETAS = ["thinking-binding-controls-2026-08-01"]
 CLAUDES = ("claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-5-5")
 GPTS = ("gpt-6.2-sol", "gpt-6.2-astra")
 GEMINIS = ("gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-4-argon")
-MODELS = {"anthropic": CLAUDES, "openai": GPTS, "gemini": GEMINIS}
+OLDER_GPTS = ("gpt-5.5", "gpt-6.1-sol")
+MODELS = {"anthropic": CLAUDES, "openai": GPTS, "older openai": OLDER_GPTS, "gemini": GEMINIS}
 MODEL_SWITCHES = ("model_binding_mismatch", "model_mismatch")
 """Reasons for which a provider drops reasoning whatever its prefix is."""
 OPS = (
@@ -32,7 +33,7 @@ class BoundAgent:
     """The agent.
 
     Args:
-        vendor: `anthropic` or `openai`.
+        vendor: `anthropic`, `openai`, or `older openai`, whose models bind no reasoning.
         seed: Everything it chooses follows from this.
         open_manager: Opens the manager of its session, again and again.
         budgets: Input tokens of its requests, the first one at the start.

@@ -17,7 +17,7 @@ ACTS = st.lists(st.sampled_from(OPS), min_size=10, max_size=60)
 
 @settings(max_examples=examples(40))
 @given(
-    st.sampled_from(("anthropic", "openai")),
+    st.sampled_from(("anthropic", "openai", "older openai")),
     st.integers(0, 2**32),
     ACTS,
     st.sampled_from(("2026-01-01", "2026-10-01")),

@@ -9,7 +9,7 @@ from backscroll.compaction.digest.writer import Frame, shrink
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.quotes import quotes, system_quotes
-from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, sealed
+from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, outlived, sealed
 from backscroll.history.history import Entry, History
 from backscroll.history.log import NativeMade
 from backscroll.history.plan import (
@@ -179,10 +179,16 @@ class PlanBuilder:
         return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason, native)
 
     def remove_reasoning(self) -> None:
-        """Show no message with sealed reasoning, since what follows will edit the beginning of the view."""
-        if not self.around.binds or next(sealed(self._view), None) is None:
+        """Show no message with sealed reasoning, since what follows will edit the beginning of the view. Where the
+        provider does not bind it, only reasoning that it no longer needs leaves.
+        """
+        if self.around.binds:
+            gone = self._all_reasoning() if next(sealed(self._view), None) is not None else ()
+        else:
+            gone = united(self._removed_before, found) if (found := outlived(self.history, self._view)) else ()
+        if not gone:
             return
-        self._no_reasoning = self._all_reasoning()
+        self._no_reasoning = gone
         plan = self._view.plan
         self._view = self._build(self._plan(plan.edits, plan.summary_after, plan.digest), self._view)
         self.window = self._window(self.window.prose)

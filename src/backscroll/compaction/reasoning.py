@@ -2,7 +2,8 @@
 
 Some providers bind a model's reasoning to everything that was before it when it was made. After an edit they refuse a
 request with reasoning behind the edited place (Anthropic), or drop it (OpenAI). Reasoning made later stays valid.
-Sources: "Preserved thinking" of Anthropic, "Preserved reasoning" of OpenAI.
+Reasoning that is not bound stays, but for that of OpenAI's earlier turns, which piles up and is needed no more.
+Sources: "Preserved thinking" of Anthropic, "Preserved reasoning" and "Reasoning" of OpenAI.
 """
 
 from bisect import bisect_right
@@ -10,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
-from backscroll.history.history import Entry
+from backscroll.history.history import Entry, History
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange, covers, united
+from backscroll.messages.items import is_envelope
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import estimate_count
 from backscroll.view.segment import Segment
@@ -30,6 +32,17 @@ def sealed(view: View) -> Iterator[Entry]:
 def shows_sealed(view: View, ranges: Sequence[SeqRange]) -> bool:
     """Return whether a view shows sealed reasoning of entries in these ranges."""
     return any(covers(ranges, entry.seq) for entry in sealed(view))
+
+
+def outlived(history: History, view: View) -> list[SeqRange]:
+    """Return where the shown reasoning of the Responses API is that precedes the user's last message; nothing if other
+    dialects are among it. OpenAI asks for what was made since that message, and nobody else can read the rest.
+    """
+    last = history.last_user
+    old = [] if last is None else [entry for entry in sealed(view) if entry.seq < last.seq]
+    if last is None or not old or not all(is_envelope(entry.message) for entry in old):
+        return []
+    return [SeqRange(old[-1].seq, last.seq - 1)]
 
 
 def first_changed(before: View, after: View, replaced: int = 0, by: int = 0) -> int | None:

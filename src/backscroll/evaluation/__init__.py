@@ -5,7 +5,7 @@ providers, which are for callers.
 - `folders.py`: which files of a folder may hold transcripts
 - `readers.py`: bytes to values: decoding, JSON, JSON Lines, and detecting the format by content
 - `formats.py`: values to messages: one function per format
-- `codex.py`: the same for Codex, whose items are combined into messages
+- `codex.py`: the same for Codex, whose items are gathered by response
 - `run.py`: requests a view before each assistant message and sums up the cost
 - `summarizers.py`: summaries by a model in a replay, and their cost; `cli/summary_options.py` has the options
 - `validity.py`: an oracle that reports what a provider would reject; it shares no code with the view it checks

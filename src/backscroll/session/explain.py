@@ -28,9 +28,9 @@ class MessageStatus:
     seq: int
     role: str
     state: State
-    """`whole`, `without reasoning` (its provider binds reasoning to what was edited before it), `excerpted` (cut to the
-    lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it), `compacted` (the provider's
-    own block represents it) or `left out`.
+    """`whole`, `without reasoning` (its provider binds reasoning to what was edited before it, or no longer needs it),
+    `excerpted` (cut to the lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it),
+    `compacted` (the provider's own block represents it) or `left out`.
     """
     reason: str
     """What protects it, or the strategy that chose it."""
@@ -80,6 +80,11 @@ class _Reasons:
         self.planned = bool(lane.plan.edits)
         self.prose = prose_of(lane.plan)
         self.no_reasoning = lane.plan.no_reasoning
+        self.why_bare = (
+            "its reasoning follows something that was edited"
+            if lane.around.binds
+            else "its reasoning belongs to an earlier turn"
+        )
         self.native = "" if lane.plan.native is None else lane.plan.native.model
         reason = lane.plan.reason
         self.asked = "" if reason is None else f" (the model asked for this plan: {reason})"
@@ -120,7 +125,7 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
         return state, edits[0].by + reasons.asked
     if entry.reading.is_sealed and covers(reasons.no_reasoning, entry.seq):
         left = without_reasoning(entry.message)
-        return "left out" if left is None else "without reasoning", "its reasoning follows something that was edited"
+        return "left out" if left is None else "without reasoning", reasons.why_bare
     return "whole", reasons.of(entry)
 
 
