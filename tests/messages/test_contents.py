@@ -1,6 +1,8 @@
 """Contents of Gemini: what is read in them, which response answers which call, and what edits leave of them."""
 
+import base64
 import json
+import random
 from typing import Any
 
 import pytest
@@ -98,6 +100,18 @@ def test_a_signed_part_is_never_edited_and_others_are():
     reading = read_message(model({"text": "a"}, call("run", "c", thoughtSignature="c2ln"), call("run", "d")))
     assert [part.text for part in reading.parts if replaceable(reading, part)] == ["a", '{"of":"run"}']
     assert not reading.is_sealed  # Gemini binds no reasoning to what comes before it
+
+
+def test_a_signature_counts_by_its_bytes():
+    """As a text, its base64 would count far more than what a model reads of it."""
+    manager = ContextManager()
+    manager.append(user({"text": "go"}))
+    before = manager.usage().used.tokens
+    manager.append(
+        model({"text": "", "thoughtSignature": base64.b64encode(random.Random(1).randbytes(4_000)).decode()})
+    )
+    assert 1_000 <= manager.usage().used.tokens - before <= 1_400
+    manager.close()
 
 
 def test_edits_leave_objects():

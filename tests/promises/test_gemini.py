@@ -53,7 +53,7 @@ def test_requests_to_gemini_hold_what_it_is_strict_about(ids):
                 seen[mark] += mark in text
             seen["parallel"] += any(str(content).count("functionCall") > 1 for content in request["contents"])
             seen["refused"] += is_refused_unsigned(agent.provider, request)
-    assert min(seen.values()) >= 20, seen
+    assert min(seen.values()) >= 8, seen
 
 
 def is_refused_unsigned(provider, request):

@@ -36,7 +36,7 @@ def shows_sealed(view: View, ranges: Sequence[SeqRange]) -> bool:
 
 def outlived(history: History, view: View) -> list[SeqRange]:
     """Return where the shown reasoning of the Responses API is that precedes the user's last message; nothing if other
-    dialects are among it. OpenAI asks for what was made since that message, and nobody else can read the rest.
+    dialects are among it. OpenAI asks for what was made since that message, and no one else can read the rest.
     """
     last = history.last_user
     old = [] if last is None else [entry for entry in sealed(view) if entry.seq < last.seq]

@@ -33,7 +33,7 @@ def read_parts(parts: Any) -> list[Part]:
         else:
             found += _read(part, path, fixed=signed is not None)
         if signed is not None:
-            found.append(Part("reasoning", (*path, signed), part[signed], "fixed"))
+            found.append(Part("reasoning", (*path, signed), part[signed], "signature"))
     return found
 
 

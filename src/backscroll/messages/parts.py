@@ -4,7 +4,9 @@ import json
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "reasoning", "call", "result", "media", "opaque"]
-Form = Literal["string", "typed", "input", "bare", "value", "arguments", "mapping", "output", "inline", "fixed"]
+Form = Literal[
+    "string", "typed", "input", "bare", "value", "arguments", "mapping", "output", "inline", "signature", "fixed"
+]
 Path = tuple[str | int, ...]
 
 

@@ -9,6 +9,7 @@ from backscroll.tokens.usage import Count, Counts, MediaCount
 
 _NAMES_KEPT = 16_384
 _SHORT = 512
+_SIGNED_BYTES = 4  # bytes of a thought signature per token; its base64 read as a text would count four times that
 
 
 class Measurer:
@@ -25,6 +26,8 @@ class Measurer:
     def _part(self, part: Part) -> Count | MediaCount:
         if part.media is not None:
             return _media(part.media)
+        if part.form == "signature":
+            return Count(len(part.text) * 3 // 4 // _SIGNED_BYTES, size=len(part.text))
         count = self._text(part.text)
         if part.name:
             return count._replace(tokens=count.tokens + self.count(part.name).tokens)
