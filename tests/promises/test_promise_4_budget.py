@@ -1,11 +1,14 @@
 """Promise 4: a view fits the budget by the upper estimate."""
 
+from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ToolResultPreview
+from backscroll import ContextManager, ToolResultPreview
+from backscroll.evaluation.fake_providers import FakeAnthropic, reply
 from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_triggers
 from tests.views import weight
 
@@ -31,3 +34,38 @@ def test_4_views_fit_the_budget_by_the_upper_estimate(messages, budget, ask, pre
             assert watched.view(budget) == view
 
     feed(messages, ask, check, watched)
+
+
+@pytest.mark.filterwarnings("ignore:the usage")
+@given(conversations(), BUDGETS, ASK, st.none() | PREVIEWS, st.sampled_from([0.5, 0.8, 1.0]))
+def test_4_views_fit_with_any_count_of_the_provider(messages, budget, ask, previews, share):
+    """Reports make estimates smaller, and an edit of what they counted makes them larger again."""
+    watched = session_with_both_triggers(tool_result_preview=previews)
+
+    def check(_: list[Any]) -> None:
+        if watched.view(budget) is not None:
+            usage = watched.manager.usage()
+            assert usage.used_upper_bound <= budget
+            watched.manager.observe_usage(input_tokens=max(1, int(usage.used.tokens * share)))
+
+    feed(messages, ask, check, watched)
+
+
+def test_4_a_preview_that_outweighs_a_report_is_compacted_too():
+    """Parallel results are cut to previews before they are first sent, and then no measure is left."""
+    text = "".join(f"line {n}: nothing of note happened here\n" for n in range(40))
+    tool = {"name": "read", "description": "Read a file.", "input_schema": {"type": "object"}}
+    steps = ([("read", {"path": f"file{turn}-{at}"}) for at in range(3 if turn % 4 == 3 else 1)] for turn in count())
+    provider = FakeAnthropic(replies=lambda _: reply("", thinking="Read on.", calls=next(steps)))
+    context = ContextManager(budget=6_000, model="claude-opus-5-5")
+    context.append({"role": "user", "content": text[:600]})
+    for turn in range(40):
+        view = context.get_messages_for_request(tools=[tool])
+        assert context.usage().used_upper_bound <= 6_000, turn
+        response = provider.create(messages=view, tools=[tool])
+        context.observe_response(response)
+        context.append({"role": "assistant", "content": response["content"]})
+        for block in response["content"]:
+            if block["type"] == "tool_use":
+                result = {"type": "tool_result", "tool_use_id": block["id"], "content": f"{block['input']}\n{text}"}
+                context.append({"role": "user", "content": [result]})
