@@ -92,10 +92,10 @@ def test_an_error_that_is_no_overflow_passes_unchanged(stream):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_too_many_rejections_end_in_one_error(stream):
-    model = Measuring(script=lambda step, messages: too_long(100_001, 100_000), window=None)
+    model = Measuring(script=lambda step, messages: too_long(model.sizes[-1], model.sizes[-1] - 1), window=None)
     agent = agent_of(model)
     with pytest.raises(RequestTooLarge, match="24 times in a row") as raised:
-        asyncio.run(say(agent, "Hello.", stream=stream))
+        asyncio.run(say(agent, "word " * 3_000, stream=stream))
     assert isinstance(raised.value, RequestTooLargeError)
     assert isinstance(raised.value, ModelContextWindowExceededError)
     assert raised.value.model_name == "m"
