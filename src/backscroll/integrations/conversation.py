@@ -111,7 +111,7 @@ class Conversation(AsyncContextManager, Generic[Native]):
 
     def _native(self, shown: ViewMessage, history: Sequence[Native]) -> Native:
         natives = [history[index] for index in shown.indexes]
-        if shown.unchanged and not self._is_redacted(natives[0]):
+        if shown.unchanged and not self._following.is_bare(shown.indexes[0]) and not self._is_redacted(natives[0]):
             return natives[0]
         return self._translation.to_native(shown.message, natives)
 

@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any, Generic
 
 from backscroll.integrations.translation import Native, Translation
-from backscroll.messages import Message, validated
+from backscroll.messages import Message, read_message, validated, without_reasoning
 from backscroll.ports import Operation
 from backscroll.session.append import append
 from backscroll.session.branching import rewind
@@ -38,6 +38,8 @@ class Following(Generic[Native]):
         """A hash of what each loaded message says. It differs in each process. `None`: the store was not read yet."""
         self._end: deque[object] = deque(maxlen=COMPARED)
         """What the newest loaded messages say: equal texts are compared by identity, which takes no time."""
+        self._bare: set[int] = set()
+        """Indexes of messages that are loaded without their reasoning."""
 
     def __len__(self) -> int:
         """Return how many messages are loaded."""
@@ -50,38 +52,60 @@ class Following(Generic[Native]):
             history: The framework's messages; each call hands over all of them.
             whole: Compare all messages, not only the newest ones.
         """
+        edited = False
         if self._prints is None:
-            yield from self._load_stored(history)
+            edited = yield from self._load_stored(history)
         known = len(self)
         same = self._in_common(history, whole=whole)
         if same < known:
             yield rewind(self._session, self.seq(same - 1))
             self._forget_from(same)
+            edited = True
         if new := history[same:]:
             said = deepcopy(list(map(self._translation.says, new)))  # before they can be edited
-            yield append(self._session, list(map(self._translation.to_message, new)))
+            messages = list(map(self._translation.to_message, new))
+            if edited:
+                messages = [self._without_bound(message, same + at) for at, message in enumerate(messages)]
+            yield append(self._session, messages)
             for each in said:
                 self._note(each)
         return same
+
+    def is_bare(self, index: int) -> bool:
+        """Return whether the message at an index of the history was loaded without its reasoning."""
+        return index in self._bare
 
     def seq(self, index: int) -> int:
         """Return the number of the message at an index of the history; -1 before the first."""
         return -1 if index < 0 else self._session.history.branch[index]
 
-    def _load_stored(self, history: Sequence[Native]) -> Generator[Operation[Any], Any, None]:
-        """Rewind the session to the beginning that it shares with the history."""
+    def _load_stored(self, history: Sequence[Native]) -> Generator[Operation[Any], Any, bool]:
+        """Rewind the session to the beginning that it shares with the history. Returns whether it held more."""
         stored: list[Message] = yield get_messages(self._session)
         said, redact = self._translation.said, self._session.config.redact
         same = 0
-        for there, here in zip(stored, history, strict=False):
-            if said(there) != said(validated(self._translation.to_message(here), redact)):
-                break
+        for there, native in zip(stored, history, strict=False):
+            here = validated(self._translation.to_message(native), redact)
+            if said(there) != said(here):
+                bare = _without_sealed(here)
+                if bare is None or said(there) != said(bare):
+                    break
+                self._bare.add(same)
             same += 1
         if same < len(stored):
             yield rewind(self._session, self.seq(same - 1))
         self._prints = array("q")
         for native in history[:same]:
             self._note(deepcopy(self._translation.says(native)))
+        return same < len(stored)
+
+    def _without_bound(self, message: Message, index: int) -> Message:
+        """Return a message behind an edit without the reasoning that its provider bound to what was there before."""
+        bare = _without_sealed(message)
+        if bare is None:
+            return message
+        self._bare.add(index)
+        return bare
 
     def _in_common(self, history: Sequence[Native], *, whole: bool) -> int:
         """Return with how many of the loaded messages the history begins."""
@@ -105,6 +129,12 @@ class Following(Generic[Native]):
         for _ in range(min(len(self._end), len(self._prints) - index)):
             self._end.pop()
         del self._prints[index:]
+        self._bare = {each for each in self._bare if each < index}
+
+
+def _without_sealed(message: Message) -> Message | None:
+    """Return a message without its reasoning; None if that is plain text, or all that the message holds."""
+    return without_reasoning(message) if read_message(message).is_sealed else None
 
 
 def _print(said: Any) -> int:
