@@ -54,7 +54,9 @@ def test_a_sub_agent_with_the_same_id_has_its_own():
     context = Backscroll()
     inner = agent_of(Scripted(lambda step, messages: said("inner answer")), context, name="inner")
     outer_model = Scripted(
-        lambda step, messages: called(world.Called(f"d{step}", "delegate", {"task": "look"})) if step < 2 else said("ok")
+        lambda step, messages: (
+            called(world.Called(f"d{step}", "delegate", {"task": "look"})) if step < 2 else said("ok")
+        )
     )
     outer = agent_of(outer_model, context, name="outer")
 
@@ -117,7 +119,7 @@ def test_a_conversation_in_use_is_not_closed():
         held = None
         while held is None:
             await asyncio.sleep(0)
-            held = context._conversations.known("slow/slow")  # noqa: SLF001  nothing public says it
+            held = context._conversations.known("slow/slow")
         for number in range(3):
             await agent.run("Hello.", conversation_id=f"c{number}")
         assert context.conversation("slow", "slow") is held
@@ -164,7 +166,9 @@ def test_a_changed_history_is_followed(change):
     second = model.spoken[world.TURN :]
     assert world.faults((sent, said_all[: said_all.index(sent[-1]) + 1]) for sent in second) == []
     stored = asyncio.run(context.conversation("c", "shop").get_messages())
-    second_results = [each for each in said_all if each.get("tool_call_id", "").count("_") == 2 and each["tool_call_id"][-1] == "1"]
+    second_results = [
+        each for each in said_all if each.get("tool_call_id", "").count("_") == 2 and each["tool_call_id"][-1] == "1"
+    ]
     assert len(stored) == len(said_all) - len(second_results) - 1, "the last answer comes with the next request"
 
 
@@ -207,9 +211,7 @@ def test_runs_of_one_conversation_at_once_each_see_their_own():
 
     async def run() -> None:
         base = (await agent.run("Hello.", conversation_id="c")).all_messages()
-        await asyncio.gather(
-            *[agent.run(f"way {n}", message_history=base, conversation_id="c") for n in range(3)]
-        )
+        await asyncio.gather(*[agent.run(f"way {n}", message_history=base, conversation_id="c") for n in range(3)])
 
     asyncio.run(run())
     seen = [texts(request) for request in model.requests[1:]]

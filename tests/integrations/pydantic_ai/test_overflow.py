@@ -107,7 +107,7 @@ def test_the_next_request_begins_the_ladder_again():
     result = asyncio.run(turns(agent_of(model, context), 2))
     conversation = context.conversation(result.conversation_id, "shop")
     assert model.refused > 0
-    assert conversation.retry._rejections == 0  # noqa: SLF001  nothing public says it
+    assert conversation.retry._rejections == 0
 
 
 def test_what_must_stay_and_cannot_fit_is_one_error():

@@ -11,8 +11,8 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ThinkingPart
 from backscroll.evaluation.fake_providers import FakeAnthropic, Reply, reply
 from backscroll.integrations.pydantic_ai import Backscroll
 from tests.integrations import world
-from tests.integrations.pydantic_ai.claude import NAME, Claude
 from tests.integrations.pydantic_ai.agents import kept
+from tests.integrations.pydantic_ai.claude import NAME, Claude
 
 BUDGET = 6_000
 
