@@ -5,7 +5,7 @@ Each block belongs to one part, or to one item of a user's prompt. A changed blo
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from pydantic_ai.messages import (
@@ -46,14 +46,16 @@ class Piece(NamedTuple):
     """A block, and what it is made of."""
 
     part: ModelPart
+    number: int
+    """Index of the part."""
     item: int
     """Index of the item, in a user's prompt that is a list; else 0."""
     block: Block
 
 
-def pieces_of(message: ModelMessage) -> list[Piece]:
-    """Return the blocks of a message, in order."""
-    return [Piece(part, item, block) for part in message.parts for item, block in _blocks(part)]
+def pieces_of(parts: Iterable[ModelPart]) -> list[Piece]:
+    """Return the blocks of parts, in order."""
+    return [Piece(part, number, item, block) for number, part in enumerate(parts) for item, block in _blocks(part)]
 
 
 def flags_of(message: ModelMessage, *, is_first: bool) -> dict[str, bool]:

@@ -37,12 +37,13 @@ def rebuilt(message: Message, natives: Sequence[ModelMessage]) -> ModelMessage:
     is_response = message["role"] == "assistant"
     if not natives:
         return _written(message, is_response)
-    pieces = [piece for native in natives for piece in pieces_of(native)]
+    given = [part for native in natives for part in native.parts]
+    pieces = pieces_of(given)
     shown = _matched(_blocks(message), pieces)
     found = _parts(shown, pieces, is_response)
     if len(natives) == 1:  # parts without a block, such as a prompt for this request only
-        with_blocks = {id(piece.part) for piece in pieces}
-        found += [part for part in natives[0].parts if id(part) not in with_blocks]
+        with_blocks = {piece.number for piece in pieces}
+        found += [part for number, part in enumerate(given) if number not in with_blocks]
     newest: Any = natives[-1]
     return replace(newest, parts=found)  # type: ignore[no-any-return]
 
@@ -94,18 +95,18 @@ def _parts(shown: Sequence[_Shown], pieces: Sequence[Piece], is_response: bool) 
     blocks: dict[int, dict[int, Block]] = {}
     for each in shown:
         if each.piece is not None:
-            blocks.setdefault(id(each.piece.part), {})[each.piece.item] = each.block
+            blocks.setdefault(each.piece.number, {})[each.piece.item] = each.block
     before: dict[int, dict[int, Block]] = {}
     for piece in pieces:
-        before.setdefault(id(piece.part), {})[piece.item] = piece.block
-    is_bare = any(piece.part.part_kind == "thinking" and id(piece.part) not in blocks for piece in pieces)
+        before.setdefault(piece.number, {})[piece.item] = piece.block
+    is_bare = any(piece.part.part_kind == "thinking" and piece.number not in blocks for piece in pieces)
     found: list[Any] = []
     for each in shown:
         if each.piece is None:
             found.append(_new_part(each.block, is_response))
-        elif (now := blocks.pop(id(each.piece.part), None)) is not None:
+        elif (now := blocks.pop(each.piece.number, None)) is not None:
             part = each.piece.part
-            found.append(part if now == before[id(part)] else _changed(part, now, is_response))
+            found.append(part if now == before[each.piece.number] else _changed(part, now, is_response))
     found = _without_half_pairs(found, pieces)
     return _without_demands(found) if is_bare else found
 

@@ -23,7 +23,7 @@ class PydanticAITranslation(Translation[ModelMessage]):
 
     def to_message(self, native: ModelMessage) -> Message:
         """Return the message with one block for each part, or each item of a user's prompt."""
-        content = [piece.block for piece in pieces_of(native)]
+        content = [piece.block for piece in pieces_of(native.parts)]
         flags = flags_of(native, is_first=native is self.first)
         return {"role": role_of(native), "content": content} | ({"metadata": flags} if flags else {})
 
