@@ -55,8 +55,12 @@ REQUESTS = [
     SystemPromptPart("Now: 3 left.", scope="request"),
     UserPromptPart("Hello."),
     PROMPT,
-    UserPromptPart([DocumentUrl("https://e.com/a.pdf"), AudioUrl("https://e.com/a.mp3"), VideoUrl("https://e.com/a.mp4")]),
-    UserPromptPart([BinaryContent(b"sound", media_type="audio/wav"), BinaryContent(b"%PDF", media_type="application/pdf")]),
+    UserPromptPart(
+        [DocumentUrl("https://e.com/a.pdf"), AudioUrl("https://e.com/a.mp3"), VideoUrl("https://e.com/a.mp4")]
+    ),
+    UserPromptPart(
+        [BinaryContent(b"sound", media_type="audio/wav"), BinaryContent(b"%PDF", media_type="application/pdf")]
+    ),
     UserPromptPart([UploadedFile("file-1", provider_name="openai", media_type="image/png")]),
     ToolReturnPart("look", "long " * 50, "c1"),
     ToolReturnPart("look", {"a": [1, None, "x"]}, "c2"),
@@ -110,7 +114,11 @@ def test_every_message_can_be_stored(native):
 @given(messages(), messages())
 def test_messages_are_the_same_if_they_say_the_same(one, other):
     equal = TRANSLATION.to_message(one)["content"] == TRANSLATION.to_message(other)["content"]
-    if equal and one.kind == other.kind and [part.part_kind for part in one.parts] == [p.part_kind for p in other.parts]:
+    if (
+        equal
+        and one.kind == other.kind
+        and [part.part_kind for part in one.parts] == [p.part_kind for p in other.parts]
+    ):
         assert TRANSLATION.says(one) == TRANSLATION.says(other)
     later = replace(one, run_id="another run", parts=list(one.parts))
     assert TRANSLATION.says(later) == TRANSLATION.says(one)
@@ -170,7 +178,9 @@ def test_a_shortened_note_keeps_its_metadata():
 
 def test_shortened_arguments_keep_their_form():
     native = ModelResponse(parts=[RESPONSES[4], RESPONSES[5]])
-    blocks = {f"b{n}": {"type": "tool_use", "id": f"c{n + 1}", "name": "look", "input": {"path": "..."}} for n in (0, 1)}
+    blocks = {
+        f"b{n}": {"type": "tool_use", "id": f"c{n + 1}", "name": "look", "input": {"path": "..."}} for n in (0, 1)
+    }
     first, second = changed(native, **blocks)
     assert first.args == {"path": "..."}
     assert (second.args, second.id) == ('{"path": "..."}', None), "OpenAI would use its own copy of an item with an id"
