@@ -132,12 +132,16 @@ def _spoken(message: ModelMessage) -> list[dict[str, Any]]:
     if isinstance(message, ModelRequest):
         return [_request_part(part) for part in message.parts]
     calls = [
-        {"id": part.tool_call_id, "type": "function", "function": {"name": part.tool_name, "arguments": json.dumps(part.args_as_dict())}}
+        {"id": part.tool_call_id, "type": "function", "function": function_of(part)}
         for part in message.parts
         if isinstance(part, ToolCallPart)
-    ]  # fmt: skip  # one call
+    ]
     text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
     return [{"role": "assistant", "content": text or None} | ({"tool_calls": calls} if calls else {})]
+
+
+def function_of(part: ToolCallPart) -> dict[str, Any]:
+    return {"name": part.tool_name, "arguments": json.dumps(part.args_as_dict())}
 
 
 def _request_part(part: Any) -> dict[str, Any]:

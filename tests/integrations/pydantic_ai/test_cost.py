@@ -50,8 +50,8 @@ def cost(length: int) -> tuple[int, int]:
     """What five steps cost behind so many messages: messages read, and characters counted."""
     tokenizer, translation = CountingTokenizer(), Counting()
     context = PydanticAIConversation({"tokenizer": tokenizer, "budget": 4_000})
-    context._reads = context._translation = translation  # noqa: SLF001  counted here
-    context._following._translation = translation  # noqa: SLF001
+    context._reads = context._translation = translation
+    context._following._translation = translation
     messages, joined = history(length), JoinedHistory()
 
     async def run() -> tuple[int, int]:

@@ -57,7 +57,7 @@ def test_it_joins_what_pydantic_ai_joins(kinds, data):
 
 
 @given(KINDS, KINDS, st.integers(0, 60))
-def test_a_changed_history_is_read_anew(kinds, others, keep):
+def test_a_changed_history_is_read_again(kinds, others, keep):
     before, history = built(kinds), JoinedHistory()
     history.of(before)
     after = [*before[:keep], *built(others)]

@@ -170,7 +170,7 @@ def test_usage_of_no_single_whole_request_is_not_recorded(change):
 
 
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
-def test_an_answer_that_the_window_cut_makes_the_next_request_shorter():
+def test_after_a_cut_answer_the_next_request_is_shorter():
     def script(step: int, messages: Any) -> Any:
         response = called(world.Called(f"c{step}", "order", {"number": step})) if step < 9 else said("ok")
         return (

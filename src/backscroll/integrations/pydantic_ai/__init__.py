@@ -6,7 +6,7 @@
 - `shortening_model.py`: the model that asks for a shorter view where its provider rejects one as too long
 - `history.py`: the run's messages, in which consecutive requests are one, as they are sent
 - `request.py`: the lane, budget, instructions, tools and usage of a request
-- `refusals.py`: what keeps or changes the history besides, and is refused
+- `refusals.py`: what keeps or changes the history as well, and is refused
 - `recall_tool.py`: the `recall` tool
 - `translation.py`: how messages are read, compared and rebuilt
 - `blocks.py`: parts of messages as content blocks

@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
+from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.messages import (
     BinaryContent,
     ModelMessage,
@@ -18,7 +19,6 @@ from pydantic_ai.messages import (
     TextContent,
     UserPromptPart,
 )
-from pydantic_core import to_jsonable_python
 
 Block = dict[str, Any]
 ModelPart = ModelRequestPart | ModelResponsePart
@@ -38,6 +38,7 @@ _NOT_SENT = frozenset(("instruction-baseline", "capability-load-delta", "model-s
 STEERING_TOOLS = frozenset(("tool-search", "capability-load"))
 """Kinds of tools whose calls and results say which tools the model has."""
 _ERRORS = frozenset(("failed", "retried"))
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64"))
 _PIN = "pydantic-ai-harness.compaction.pin.v1"
 """How the harness of Pydantic AI marks a text that must stay."""
 
@@ -91,7 +92,7 @@ def is_prompt_list(part: Any) -> TypeGuard[UserPromptPart]:
 
 def as_json(part: Any) -> Any:
     """Return a part as JSON, without what only notes when it was made."""
-    found = to_jsonable_python(part, fallback=repr, bytes_mode="base64")
+    found = _ANYTHING.dump_python(part, mode="json", fallback=repr)
     return {key: value for key, value in found.items() if key != "timestamp"} if isinstance(found, dict) else found
 
 
@@ -108,7 +109,7 @@ def arguments_of(part: Any) -> Any:
         except ValueError:
             return part.args
         return found if isinstance(found, dict) else part.args
-    return to_jsonable_python(part.args or {}, fallback=repr)
+    return _ANYTHING.dump_python(part.args or {}, mode="json", fallback=repr)
 
 
 def _steers(part: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What keeps or changes the history besides Backscroll, and is refused with the reason."""
+"""What keeps or changes the history as well as Backscroll does, and is refused with the reason."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a request holds besides its messages, and what its answer says of its size."""
+"""What a request holds outside its messages, and what its answer says of its size."""
 
 from collections.abc import Mapping
 from typing import Any
