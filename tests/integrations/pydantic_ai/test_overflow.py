@@ -104,7 +104,7 @@ def test_too_many_rejections_end_in_one_error(stream):
 
 def test_the_next_request_begins_the_ladder_again():
     model, context = Measuring(limit=TIGHT), Backscroll()
-    result = asyncio.run(turns(agent_of(model, context), 2))
+    result = asyncio.run(turns(agent_of(model, context), 1))
     conversation = context.conversation(result.conversation_id, "shop")
     assert model.refused > 0
     assert conversation.retry._rejections == 0

@@ -1,10 +1,13 @@
 """Each request of an agent is a valid view, and its history stays what it was."""
 
 import asyncio
+import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic_ai.messages import BinaryContent
 
 from backscroll.integrations.pydantic_ai import Backscroll
 from tests.integrations import world
@@ -130,10 +133,35 @@ def test_the_same_requests_streamed_or_not():
     assert asyncio.run(requests(False))[:19] == asyncio.run(requests(True))[:19]
 
 
-def test_a_given_history_is_not_touched():
-    model = Scripted()
-    history = asyncio.run(turns(agent_of(model), 2)).all_messages()
+def test_a_given_history_is_not_touched(sixty):
+    _, _, result = sixty
+    history = result.all_messages()
     before, objects = kept(history), list(history)
-    asyncio.run(turns(agent_of(Scripted()), 1, begin=2, history=history))
+    asyncio.run(turns(agent_of(Scripted()), 1, begin=3, history=history))
     assert history == before
     assert all(now is then for now, then in zip(history, objects, strict=True))
+
+
+def test_pictures_are_counted_and_leave_as_texts():
+    picture = BinaryContent(base64.b64decode(world.PNG[:76]), media_type="image/png")
+    model = Scripted(lambda step, messages: said(f"I see {step}."), window=200_000, system="function")
+    agent = agent_of(model, Backscroll(budget=5_000))
+
+    async def run() -> Any:
+        history = None
+        for turn in range(12):
+            prompt = [f"Picture {turn}:", replace(picture)]
+            history = (await agent.run(prompt, message_history=history)).all_messages()
+        return history
+
+    history = asyncio.run(run())
+    shown = [item for message in model.requests[-1] for part in message.parts for item in items_of(part)]
+    pictures = [item for item in shown if isinstance(item, BinaryContent)]
+    assert 0 < len(pictures) < 8, "each has about 1,000 tokens"
+    own = {id(item) for message in history for part in message.parts for item in items_of(part)}
+    assert all(id(item) in own for item in pictures)
+    assert sum(isinstance(i, BinaryContent) for m in history for p in m.parts for i in items_of(p)) == 12
+
+
+def items_of(part: Any) -> list[Any]:
+    return list(part.content) if isinstance(part.content, list) else [part.content]

@@ -12,7 +12,7 @@ from backscroll.tokens.responses import Counted
 _OWN_NOTES = "__pydantic_ai__"
 _SUMMED = ("context_input_tokens", "initial_input_tokens")
 """Notes on a response whose usage is the sum of several requests."""
-_STAND_INS = ("function/", "test/")
+_GUESSING = ("function/", "test/")
 """Lanes of Pydantic AI's models for tests, which guess their usage."""
 _CUT = "model_context_window_exceeded"
 
@@ -54,7 +54,7 @@ def tools_of(parameters: ModelRequestParameters) -> list[dict[str, Any]]:
 
 def counted_in(response: ModelResponse, lane: str) -> Counted | None:
     """Return what the provider counted for one request of a lane; None if it did not, or counted several."""
-    if lane.startswith(_STAND_INS):
+    if lane.startswith(_GUESSING):
         return None
     usage = response.usage
     notes = (response.metadata or {}).get(_OWN_NOTES)
