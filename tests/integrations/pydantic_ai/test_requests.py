@@ -1,7 +1,6 @@
 """Each request of an agent is a valid view, and its history stays what it was."""
 
 import asyncio
-import base64
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,10 @@ from pydantic_ai.messages import BinaryContent
 from backscroll.integrations.pydantic_ai import Backscroll
 from tests.integrations import world
 from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, kept, said, spoken, turns
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (1_024).to_bytes(4) + (768).to_bytes(4) + b"\x08\x02\0\0\0"
+"""The beginning of a picture of 1,024 x 768."""
 
 
 def check(model: Scripted, history: list[Any], *, steps: int = world.STEPS) -> None:
@@ -143,7 +146,7 @@ def test_a_given_history_is_not_touched(sixty):
 
 
 def test_pictures_are_counted_and_leave_as_texts():
-    picture = BinaryContent(base64.b64decode(world.PNG[:76]), media_type="image/png")
+    picture = BinaryContent(PNG, media_type="image/png")
     model = Scripted(lambda step, messages: said(f"I see {step}."), window=200_000, system="function")
     agent = agent_of(model, Backscroll(budget=5_000))
 
