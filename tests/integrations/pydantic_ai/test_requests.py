@@ -12,7 +12,6 @@ from backscroll.integrations.pydantic_ai import Backscroll
 from tests.integrations import world
 from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, kept, said, spoken, turns
 
-
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (1_024).to_bytes(4) + (768).to_bytes(4) + b"\x08\x02\0\0\0"
 """The beginning of a picture of 1,024 x 768."""
 
