@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
-from backscroll import ConfigurationError, StoreUnavailableError
+from backscroll import ConfigurationError, StoreUnavailableError, Summarizer
 from backscroll.integrations.pydantic_ai import Backscroll
 from backscroll.integrations.pydantic_ai.capability import conversation_key
 from tests.fakes import FaultyStore
@@ -166,6 +166,7 @@ def test_a_changed_history_is_followed(change):
     second = model.spoken[world.TURN :]
     assert world.faults((sent, said_all[: said_all.index(sent[-1]) + 1]) for sent in second) == []
     stored = asyncio.run(context.conversation("c", "shop").get_messages())
+    assert stored[0]["content"][0]["text"] == said_all[0]["content"]
     second_results = [
         each for each in said_all if each.get("tool_call_id", "").count("_") == 2 and each["tool_call_id"][-1] == "1"
     ]
@@ -217,3 +218,17 @@ def test_runs_of_one_conversation_at_once_each_see_their_own():
     seen = [texts(request) for request in model.requests[1:]]
     assert all(sum(f"way {n}" in text for n in range(3)) == 1 for text in seen)
     assert sorted(next(n for n in range(3) if f"way {n}" in text) for text in seen) == [0, 1, 2]
+
+
+def test_a_summary_under_way_is_waited_for_at_the_end_of_a_run():
+    asked, made = [], []
+
+    async def summarize(request: Any) -> str:
+        asked.append(request)
+        await asyncio.sleep(0.02)
+        made.append(request)
+        return "They looked up orders."
+
+    context = Backscroll(budget=world.BUDGET, summarizer=Summarizer(summarize, wait_seconds=30))
+    asyncio.run(turns(agent_of(Scripted(), context), 1))  # the event loop ends with it
+    assert asked == made != []

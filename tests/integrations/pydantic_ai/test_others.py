@@ -169,6 +169,15 @@ def test_usage_of_no_single_whole_request_is_not_recorded(change):
     assert context.conversation("c", "shop").usage("scripted/m").used.source == "estimated"
 
 
+def test_usage_of_an_answer_in_two_requests_is_not_recorded():
+    model = Scripted(lambda step, messages: replace(said("Fine."), state="complete" if step else "suspended"))
+    context = Backscroll()
+    asyncio.run(agent_of(model, context).run("Hello.", conversation_id="c"))
+    assert len(model.requests) == 2
+    assert model.requests[1][-1].kind == "response", "the second continues the first"
+    assert context.conversation("c", "shop").usage("scripted/m").used.source == "estimated"
+
+
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
 def test_after_a_cut_answer_the_next_request_is_shorter():
     def script(step: int, messages: Any) -> Any:

@@ -13,7 +13,17 @@ from backscroll import BudgetError, RequestTooLargeError
 from backscroll.integrations.overflow_retry import MOST_REJECTIONS
 from backscroll.integrations.pydantic_ai import Backscroll, RequestTooLarge
 from tests.integrations import world
-from tests.integrations.pydantic_ai.agents import Scripted, agent_of, kept, said, spoken, tokens_of, too_long, turns
+from tests.integrations.pydantic_ai.agents import (
+    Scripted,
+    agent_of,
+    by_world,
+    kept,
+    said,
+    spoken,
+    tokens_of,
+    too_long,
+    turns,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:the provider refused a request")
 TIGHT = 1_800
@@ -110,6 +120,21 @@ def test_the_next_request_begins_the_ladder_again():
     assert conversation.retry._rejections == 0
 
 
+def test_a_run_that_failed_leaves_no_rejections_behind():
+    def script(step: int, messages: Any) -> Any:
+        at = len(model.sizes) % 20
+        if at:
+            return too_long(model.sizes[-1], model.sizes[-1] - 1)
+        return ModelHTTPError(503, "m", "service unavailable") if len(model.sizes) == 20 else said("Fine.")
+
+    model = Measuring(script=script, window=None)
+    agent = agent_of(model)
+    with pytest.raises(ModelHTTPError):
+        asyncio.run(agent.run("word " * 3_000, conversation_id="c"))
+    assert asyncio.run(agent.run("word " * 3_000, conversation_id="c")).output == "Fine."
+    assert len(model.sizes) == 40
+
+
 def test_what_must_stay_and_cannot_fit_is_one_error():
     agent = Agent(Scripted(), capabilities=[Backscroll(budget=60)], instructions="Be brief. " * 100)
     with pytest.raises(BudgetError, match="budget"):
@@ -140,3 +165,21 @@ def test_the_history_is_whole_after_rejections():
     before = kept(first)
     asyncio.run(turns(agent, 1, begin=1, history=first))
     assert first == before
+
+
+def test_a_fallback_gets_a_view_of_its_own():
+    """Pydantic AI hands the view of the first model to the next: it is no measure of what that one takes."""
+    fallback = pytest.importorskip("pydantic_ai.capabilities.model_fallback").ModelFallback  # came after 2.62
+
+    def broken(step: int, messages: Any) -> Any:
+        return ModelHTTPError(503, "m", "service unavailable") if step >= 4 else by_world(step, messages)
+
+    first, other = Scripted(broken, name="first"), Measuring(limit=TIGHT, window=2 * TIGHT, name="other")
+    other.answered = 4
+    context = Backscroll()
+    agent = agent_of(first, context, capabilities=[fallback(other)])
+    asyncio.run(agent.run(world.asked(0), conversation_id="c"))
+    conversation = context.conversation("c", "shop")
+    assert other.refused > 0
+    assert conversation.usage("scripted/first").window == world.BUDGET, "nothing was learned of the first model"
+    assert conversation.usage("scripted/other").window == TIGHT

@@ -40,3 +40,10 @@ class PydanticAIConversation(Conversation[ModelMessage]):
         self.set_system_prompt_factory((lambda: instructions) if instructions else None)
         view = await self.view_of(history, call)
         return view[1:] if instructions else view
+
+    async def finish_summary(self) -> None:
+        """Wait for a summary under way, as long as its options allow: the event loop may end with the run."""
+        summaries = self._session.summaries
+        seconds = 0.0 if summaries is None else summaries.summarizer.wait_seconds
+        if seconds and self._background.running:
+            await self._background.wait(seconds)

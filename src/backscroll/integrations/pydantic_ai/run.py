@@ -75,7 +75,9 @@ class BackscrollRun(AbstractCapability[Any]):
         """Keep the conversation open for the run."""
         check_others(type(self), ctx.root_capability)
         with self._opened as self._conversation:
-            return await handler()
+            result = await handler()
+            await self._conversation.finish_summary()
+            return result
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -106,12 +108,13 @@ class BackscrollRun(AbstractCapability[Any]):
         self,
         ctx: RunContext[Any],  # noqa: ARG002  the framework's signature
         *,
-        request_context: ModelRequestContext,  # noqa: ARG002
+        request_context: ModelRequestContext,
         response: ModelResponse,
     ) -> ModelResponse:
-        """Record what the provider counted, if it answered one request of ours."""
+        """Record what the provider counted, if it answered one request that was made for its model."""
         counted = counted_in(response, self._lane)
-        if self._answers == 1 and self._conversation is not None:
+        is_ours = self._answers == 1 and lane_of(request_context.model) == self._lane
+        if is_ours and self._conversation is not None:
             if counted is not None:
                 observe_usage(self._conversation._session, self._lane, counted)  # noqa: SLF001  an adapter's view of it
             if was_cut(response):
@@ -131,10 +134,11 @@ class BackscrollRun(AbstractCapability[Any]):
             RequestTooLarge: The provider rejected too many requests in a row.
         """
         assert self._conversation is not None
-        try:
-            self._conversation.retry.rejected(error, self._lane)
-        except RequestTooLargeError as last:
-            raise RequestTooLarge(model.model_name, last) from error
+        if lane_of(model) == self._lane:  # else the view was made for the model that this one replaces
+            try:
+                self._conversation.retry.rejected(error, self._lane)
+            except RequestTooLargeError as last:
+                raise RequestTooLarge(model.model_name, last) from error
         return await self._view(model)
 
     async def _view(self, model: Model[Any]) -> list[ModelMessage]:
