@@ -65,6 +65,25 @@ def test_a_changed_history_is_read_again(kinds, others, keep):
     assert [says_of(message) for message in history.of(after)][-30:] == expected[-30:]
 
 
+class Counted(list[ModelMessage]):
+    """Counts the messages that are read one by one."""
+
+    read = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.read += 1
+        return super().__getitem__(at)
+
+
+def test_a_step_reads_the_end_of_a_long_history_only():
+    messages, history = Counted(built(["call"] * 1_000)), JoinedHistory()
+    assert len(history.of(messages)) == 2_000
+    messages.extend(built(["call"]))
+    messages.read = 0
+    assert len(history.of(messages)) == 2_002
+    assert messages.read < 40
+
+
 @dataclass
 class Total:
     """What the agent answers."""

@@ -72,14 +72,19 @@ def test_a_rejection_is_answered_by_a_shorter_request(run):
     assert all(two < one for one, two in rejected)
 
 
-def test_the_error_of_a_provider_is_read_by_its_text():
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelHTTPError(400, "m", {"error": {"code": "context_length_exceeded"}}),
+        ModelContextWindowExceededError("m", "service unavailable for this many words"),
+    ],
+)
+def test_an_error_is_known_by_its_text_or_by_its_class(error):
     model = Measuring(window=200_000)
     model.limit = 0
 
     def reject_first(step: int, messages: Any) -> Any:
-        if len(model.sizes) == 1:
-            return ModelHTTPError(400, "m", {"error": {"code": "context_length_exceeded"}})
-        return said("Fine.")
+        return error if len(model.sizes) == 1 else said("Fine.")
 
     model.script = reject_first
     long = "All work and no play makes Jack a dull boy.\n" * 300

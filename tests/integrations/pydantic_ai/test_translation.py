@@ -1,6 +1,7 @@
 """Parts become blocks, and blocks that a view changed become parts again; nothing is changed in place."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -124,10 +125,37 @@ def test_messages_are_the_same_if_they_say_the_same(one, other):
     assert TRANSLATION.says(later) == TRANSLATION.says(one)
 
 
-@pytest.mark.parametrize("part", [part for part in REQUESTS if part is not REQUESTS[1]])
-def test_two_requests_that_differ_say_another_thing(part):
-    one, other = ModelRequest(parts=[part]), ModelRequest(parts=[UserPromptPart("other")])
-    assert TRANSLATION.says(one) != TRANSLATION.says(other)
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        (REQUESTS[0], {"content": "Be long."}),
+        (REQUESTS[2], {"content": "Goodbye."}),
+        (PROMPT, {"content": [*PROMPT.content[:4], "another note"]}),
+        (
+            PROMPT,
+            {"content": [*PROMPT.content[:3], BinaryContent(b"other", media_type="image/png"), PROMPT.content[4]]},
+        ),
+        (REQUESTS[7], {"content": "short"}),
+        (REQUESTS[7], {"outcome": "failed"}),
+        (REQUESTS[8], {"content": {"a": [2]}}),
+        (REQUESTS[9], {"content": ["two"]}),
+        (REQUESTS[13], {"content": "From now on in German."}),
+        (RESPONSES[0], {"content": "Bad."}),
+        (RESPONSES[1], {"signature": "other"}),
+        (RESPONSES[4], {"args": {"path": "z"}}),
+        (RESPONSES[9], {"content": []}),
+    ],
+)
+def test_a_changed_part_says_another_thing(part, change):
+    of = ModelRequest if part in REQUESTS else ModelResponse
+    assert TRANSLATION.says(of(parts=[part])) != TRANSLATION.says(of(parts=[replace(part, **change)]))
+
+
+def test_marks_and_times_say_nothing():
+    without = replace(PROMPT, content=[item for item in PROMPT.content if not isinstance(item, CachePoint)])
+    later = replace(REQUESTS[2], timestamp=datetime.now(UTC))
+    assert TRANSLATION.says(ModelRequest(parts=[without])) == TRANSLATION.says(ModelRequest(parts=[PROMPT]))
+    assert TRANSLATION.says(ModelRequest(parts=[later])) == TRANSLATION.says(ModelRequest(parts=[REQUESTS[2]]))
 
 
 def changed(native: ModelMessage, **blocks: Any) -> Any:
