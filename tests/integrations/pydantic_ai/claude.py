@@ -27,12 +27,16 @@ class Claude:
         self.provider = FakeAnthropic(model=NAME, replies=replies)
         self.refused: list[str] = []
 
-    def model(self) -> AnthropicModel:
-        """Pydantic AI's model that asks it."""
+    def model(self, **settings: Any) -> AnthropicModel:
+        """Pydantic AI's model that asks it. Settings replace those that have mismatches refused."""
         http = httpx2.AsyncClient(transport=httpx2.MockTransport(self._answer))
         client = AsyncAnthropic(api_key="none", http_client=http, max_retries=0)
-        settings = AnthropicModelSettings(anthropic_thinking=BINDING, anthropic_betas=BETAS, max_tokens=1_000)
-        return AnthropicModel(NAME, provider=AnthropicProvider(anthropic_client=client), settings=settings)
+        settings = settings or {"anthropic_thinking": BINDING, "anthropic_betas": BETAS}
+        return AnthropicModel(
+            NAME,
+            provider=AnthropicProvider(anthropic_client=client),
+            settings=AnthropicModelSettings(max_tokens=1_000, **settings),
+        )
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         body = json.loads(request.content)

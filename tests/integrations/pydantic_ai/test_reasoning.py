@@ -80,6 +80,24 @@ def test_instructions_that_change_take_out_what_they_bind():
     assert any(sealed(request) for request in claude.provider.requests)
 
 
+def test_settings_that_change_keep_it():
+    """Pydantic AI notes them in the newest request after our view was made: that is no edit."""
+    claude, context = Claude(Thinker()), Backscroll(budget=40_000)
+    agent = Agent(claude.model(timeout=60), tools=[world.order], capabilities=[context], name="shop")
+
+    async def run() -> Any:
+        history = None
+        for effort in ("high", "low"):
+            options = {"model_settings": {"thinking": effort}, "message_history": history}
+            history = (await agent.run("Go on.", **options)).all_messages()
+        return history
+
+    history = asyncio.run(run())
+    assert [part.part_kind for message in history for part in message.parts].count("model-settings-delta") == 2
+    check(claude, 18)
+    assert [sealed(request) for request in claude.provider.requests] == list(range(18))
+
+
 def without_a_step(history: list[ModelMessage]) -> list[ModelMessage]:
     return [*history[:5], *history[7:]]
 
@@ -102,7 +120,7 @@ def test_an_edited_history_loses_what_is_bound_to_it(change):
 def test_a_window_that_is_too_small_is_found_out():
     claude = Claude(None)
     claude.provider = FakeAnthropic(model=NAME, replies=Thinker(), window=9_000)
-    with pytest.warns(UserWarning if False else RuntimeWarning, match="the provider refused a request"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         asyncio.run(turns(agent_of(claude, Backscroll(budget=20_000)), 4))
     assert claude.refused
     assert all("prompt is too long" in error for error in claude.refused)

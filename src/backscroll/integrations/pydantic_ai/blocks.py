@@ -34,7 +34,10 @@ STEERING = frozenset(
     )
 )
 """Kinds of parts that say what holds from here on: Pydantic AI reads them in each request."""
-_NOT_SENT = frozenset(("instruction-baseline", "capability-load-delta", "model-settings-delta"))
+NOTES = frozenset(("instruction-baseline", "model-settings-delta"))
+"""Of these, the kinds that Pydantic AI adds to the newest request while it sends it, and adds again where it misses
+them. They say nothing to the model.
+"""
 STEERING_TOOLS = frozenset(("tool-search", "capability-load"))
 """Kinds of tools whose calls and results say which tools the model has."""
 _ERRORS = frozenset(("failed", "retried"))
@@ -130,7 +133,7 @@ def _is_pinned(part: Any) -> bool:
 def _blocks(part: Any) -> list[tuple[int, Block]]:
     if is_prompt_list(part):
         return [(at, block) for at, item in enumerate(part.content) if (block := _item(item)) is not None]
-    if isinstance(part, SystemPromptPart) and not _lasts(part):
+    if part.part_kind in NOTES or (isinstance(part, SystemPromptPart) and not _lasts(part)):
         return []
     return [(0, _block(part))]
 
@@ -151,8 +154,6 @@ def _block(part: Any) -> Block:
             return text_block(part.model_response())
         case "file":
             return _media(part.content)
-        case kind if kind in _NOT_SENT:
-            return {"type": "pydantic_ai", "part_kind": kind}
         case _:
             return {"type": "pydantic_ai", "part": as_json(part)}
 

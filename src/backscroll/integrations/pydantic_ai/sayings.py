@@ -1,6 +1,6 @@
 """What a part says: messages whose parts say the same are the same.
 
-Times, ids of runs, usage and marks for a cache say nothing. Bytes and long texts are compared as they are, because this
+Times, ids of runs, usage, settings and marks for a cache say nothing. Bytes and long texts are compared as they are, because this
 is done for the newest messages at each request.
 """
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic_ai.messages import BinaryContent, ModelMessage, TextContent
 
-from backscroll.integrations.pydantic_ai.blocks import as_json, is_prompt_list, role_of
+from backscroll.integrations.pydantic_ai.blocks import NOTES, as_json, is_prompt_list, role_of
 
 
 def says_of(message: ModelMessage) -> tuple[object, ...]:
     """Return what a message says, in tuples, texts and bytes."""
-    return (role_of(message), *(_says(part) for part in message.parts))
+    return (role_of(message), *(_says(part) for part in message.parts if part.part_kind not in NOTES))
 
 
 def _says(part: Any) -> object:
