@@ -1,7 +1,7 @@
 """What a part says: messages whose parts say the same are the same.
 
-Times, ids of runs, usage, settings and marks for a cache say nothing. Bytes and long texts are compared as they are, because this
-is done for the newest messages at each request.
+Times, ids of runs, usage, settings and marks for a cache say nothing. Bytes and long texts are compared as they are,
+because this is done for the newest messages at each request.
 """
 
 import json
