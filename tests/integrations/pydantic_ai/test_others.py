@@ -8,7 +8,6 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.messages import ModelRequest
-from pydantic_ai.models.openai import OpenAICompaction
 from pydantic_ai.usage import RequestUsage
 
 from backscroll import ConfigurationError
@@ -63,7 +62,8 @@ def test_a_second_one_of_ours_is_refused():
 
 
 def test_a_compaction_by_the_provider_is_refused():
-    agent = agent_of(Scripted(fine), capabilities=[OpenAICompaction(message_count_threshold=5)])
+    openai = pytest.importorskip("pydantic_ai.models.openai")  # its client is no part of the extra
+    agent = agent_of(Scripted(fine), capabilities=[openai.OpenAICompaction(message_count_threshold=5)])
     with pytest.raises(ConfigurationError, match="OpenAICompaction"):
         asyncio.run(agent.run("Hello."))
 

@@ -1,4 +1,4 @@
-"""Signed thinking that Anthropic binds to what came before it: no request is refused, and as much as is valid stays."""
+"""Reasoning that a provider binds to what came before it: no request is refused, and as much as is valid stays."""
 
 import asyncio
 import json
@@ -12,7 +12,12 @@ from backscroll.evaluation.fake_providers import FakeAnthropic, Reply, reply
 from backscroll.integrations.pydantic_ai import Backscroll
 from tests.integrations import world
 from tests.integrations.pydantic_ai.agents import kept
-from tests.integrations.pydantic_ai.claude import NAME, Claude
+
+for client in ("anthropic", "openai", "httpx2"):
+    pytest.importorskip(client, reason="clients are no part of the extra")
+
+from tests.integrations.pydantic_ai.claude import NAME, Claude  # noqa: E402
+from tests.integrations.pydantic_ai.gpt import Gpt  # noqa: E402
 
 BUDGET = 6_000
 
@@ -125,3 +130,18 @@ def test_a_window_that_is_too_small_is_found_out():
     assert claude.refused
     assert all("prompt is too long" in error for error in claude.refused)
     assert len(claude.provider.requests) == 36 + len(claude.refused)
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_no_request_with_encrypted_reasoning_is_refused(store):
+    gpt, context = Gpt(Thinker()), Backscroll(budget=BUDGET)
+    agent = Agent(
+        gpt.model(store=store), tools=[world.order], capabilities=[context], instructions=world.SYSTEM, name="shop"
+    )
+    asyncio.run(turns(agent, 4))
+    assert (gpt.refused, gpt.provider.transformations) == ([], [])
+    assert len(gpt.provider.requests) == 36
+    usage = context.conversation("c", "shop").usage("openai/gpt-6.2-sol")
+    assert usage.compactions > 1
+    shown = [json.dumps(request).count('"type": "reasoning"') for request in gpt.provider.requests]
+    assert sum(count > 0 for count in shown) > len(shown) / 2
