@@ -30,7 +30,7 @@ class Gpt:
         http = httpx2.AsyncClient(transport=httpx2.MockTransport(self._answer))
         client = AsyncOpenAI(api_key="none", http_client=http, max_retries=0)
         settings = OpenAIResponsesModelSettings(openai_store=store, openai_send_reasoning_ids=True)
-        profile: Any = {"openai_supports_encrypted_reasoning_content": True}  # the model is not known yet
+        profile: Any = {"openai_supports_encrypted_reasoning_content": not store}
         return OpenAIResponsesModel(
             NAME, provider=OpenAIProvider(openai_client=client), settings=settings, profile=profile
         )

@@ -145,3 +145,4 @@ def test_no_request_with_encrypted_reasoning_is_refused(store):
     assert usage.compactions > 1
     shown = [json.dumps(request).count('"type": "reasoning"') for request in gpt.provider.requests]
     assert sum(count > 0 for count in shown) > len(shown) / 2
+    assert ('"encrypted_content": "' in json.dumps(gpt.provider.requests)) is not store

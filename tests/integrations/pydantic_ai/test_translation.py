@@ -235,6 +235,13 @@ def test_without_its_reasoning_a_message_demands_none():
     assert found[-1] is RESPONSES[4]
 
 
+def test_reasoning_that_openai_keeps_is_sealed_by_its_id():
+    (block,) = TRANSLATION.to_message(ModelResponse(parts=[RESPONSES[2]]))["content"]
+    assert block["signature"] == "rs_1"
+    (block,) = TRANSLATION.to_message(ModelResponse(parts=[RESPONSES[3]]))["content"]
+    assert "signature" not in block
+
+
 def test_half_a_pair_of_a_native_tool_is_not_sent():
     native = ModelResponse(parts=[RESPONSES[8], RESPONSES[9], RESPONSES[0]])
     found = changed(native, b0=text("[left out]"))
