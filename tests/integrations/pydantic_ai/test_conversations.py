@@ -74,11 +74,11 @@ def test_a_sub_agent_with_the_same_id_has_its_own():
 def test_a_restart_goes_on(tmp_path):
     store = f"sqlite:///{tmp_path / 'agent.db'}"
     first, context = Scripted(), Backscroll(store=store)
-    history = asyncio.run(turns(agent_of(first, context), 2, conversation_id="c")).all_messages()
+    history = asyncio.run(turns(agent_of(first, context), 1, conversation_id="c")).all_messages()
     context.close()
     second, again = Scripted(), Backscroll(store=store)
     second.answered = first.answered
-    result = asyncio.run(turns(agent_of(second, again), 1, begin=2, history=history, conversation_id="c"))
+    result = asyncio.run(turns(agent_of(second, again), 1, begin=1, history=history, conversation_id="c"))
     last, resumed = first.spoken[-1], second.spoken[0]
     assert resumed[: len(last)] == last, "the first request after a restart extends the one before it"
     assert again.conversation("c", "shop").session_id == "shop/c"
