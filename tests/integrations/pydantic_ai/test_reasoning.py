@@ -122,14 +122,16 @@ def test_an_edited_history_loses_what_is_bound_to_it(change):
     assert history == before
 
 
-def test_a_window_that_is_too_small_is_found_out():
+@pytest.mark.parametrize(("window", "number", "rejects"), [(9_000, 4, True), (7_000, 3, False)])
+def test_a_window_that_is_too_small_is_found_out(window, number, rejects):
+    """Anthropic rejects the request, or cuts the answer where it begins within the window."""
     claude = Claude(None)
-    claude.provider = FakeAnthropic(model=NAME, replies=Thinker(), window=7_000)
+    claude.provider = FakeAnthropic(model=NAME, replies=Thinker(), window=window)
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
-        asyncio.run(turns(agent_of(claude, Backscroll(budget=20_000)), 3))
-    assert claude.refused
+        asyncio.run(turns(agent_of(claude, Backscroll(budget=20_000)), number))
+    assert bool(claude.refused) is rejects
     assert all("prompt is too long" in error for error in claude.refused)
-    assert len(claude.provider.requests) == 27 + len(claude.refused)
+    assert len(claude.provider.requests) == 9 * number + len(claude.refused)
 
 
 @pytest.mark.parametrize("store", [False, pytest.param(True, marks=pytest.mark.long)])
