@@ -125,3 +125,24 @@ def test_what_cannot_be_stored_is_not_noted():
     bad.role = "user"
     followed.load([*history, bad])
     assert followed.holds([*history, bad])
+
+
+@given(st.integers(0, 60), st.integers(0, 6))
+def test_a_history_that_goes_on_is_recognized(number, more):
+    followed, history = Followed(), [Note("user", "begin"), *rounds(number)]
+    assert not followed.following.continues(history), "nothing is loaded"
+    followed.load(history)
+    longer = [*map(replace, history), *rounds(more, begin=number)]
+    assert followed.following.continues(longer)
+    assert not followed.following.continues(history[:-1])
+    longer[len(history) - 1].text += " edited"
+    assert not followed.following.continues(longer)
+    assert followed.holds(history), "nothing was loaded"
+
+
+def test_to_recognize_a_history_reads_its_end_only():
+    followed, history = Followed(), [Note("user", "begin"), *rounds(500)]
+    followed.load(history)
+    before = followed.translation.read
+    assert followed.following.continues(history)
+    assert followed.translation.read - before == COMPARED

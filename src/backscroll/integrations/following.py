@@ -75,6 +75,16 @@ class Following(Generic[Native]):
         """Return whether the message at an index of the history was loaded without its reasoning."""
         return index in self._bare
 
+    def continues(self, history: Sequence[Native]) -> bool:
+        """Return whether a history goes on from what is loaded, as far as the newest loaded messages show.
+
+        A caller with several sessions can so find the one that a history belongs to, at the same cost at any length.
+        """
+        if not self._prints or len(history) < len(self._prints):
+            return False
+        newest = len(self._prints) - len(self._end)
+        return all(says == self._translation.says(history[newest + at]) for at, says in enumerate(self._end))
+
     def seq(self, index: int) -> int:
         """Return the number of the message at an index of the history; -1 before the first."""
         return -1 if index < 0 else self._session.history.branch[index]
