@@ -1,0 +1,53 @@
+"""One request and its answer: a view is sent, and a shorter one where the provider rejects it as too long."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from backscroll.integrations.openai_agents.conversation import ItemConversation, starts_run
+from backscroll.integrations.openai_agents.model_request import ModelRequest
+from backscroll.integrations.openai_agents.recall import RecallTool
+from backscroll.integrations.openai_agents.runs import Item
+from backscroll.integrations.overflow_errors import is_overflow
+
+
+class Exchange:
+    """A request to a model, until it is answered.
+
+    Args:
+        conversation: The conversation that it belongs to.
+        request: The request.
+        lane: The name of the model.
+    """
+
+    def __init__(self, conversation: ItemConversation, request: ModelRequest, lane: str) -> None:
+        self._conversation = conversation
+        self._request = request
+        self._lane = lane
+        self._first = starts_run(request.items)
+        conversation.retry.accepted()  # earlier rejections were of another request
+
+    async def view(self) -> list[Item]:
+        """Return the items to send now."""
+        found = await self._conversation.view_for(self._request, self._lane, first=self._first)
+        self._first = False
+        return found
+
+    def rejected(self, error: Exception) -> None:
+        """Note a rejection; the next view is shorter. Raises any other error, unchanged.
+
+        Raises:
+            RequestTooLargeError: The provider rejected too many requests in a row.
+        """
+        if not is_overflow(error):
+            raise error
+        self._conversation.retry.rejected(error, self._lane)
+
+    def answered(self, output: Iterable[Item], usage: Any, recall: RecallTool) -> None:
+        """Note the answer, and what the provider counted for it."""
+        items = list(output)
+        self._conversation.retry.accepted()
+        self._conversation.answered(items)
+        recall.note(items, self._conversation)
+        single = getattr(usage, "requests", 1) == 1  # the figures of several requests add up
+        if single and usage is not None and usage.input_tokens:
+            self._conversation.observe_response(usage, lane=self._lane)

@@ -1,0 +1,69 @@
+"""How runs of items are read, compared and written."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backscroll.integrations.openai_agents.runs import Item, Run, kind_of, origin_of, plain
+from backscroll.integrations.translation import Translation
+from backscroll.messages import Message
+from backscroll.messages.items import call_id, is_envelope
+
+_NOTES = frozenset(("id", "status"))
+"""Keys of an item that say nothing: sessions and the SDK's own policies add and remove them."""
+ENVELOPE = {"items": True}
+"""The metadata of a message whose content are items."""
+
+
+class ItemTranslation(Translation[Run]):
+    """Runs of items, which are in the dialect of the Responses API."""
+
+    def to_message(self, native: Run) -> Message:
+        """Return a message of the SDK as it is, and other items in an envelope."""
+        items = [plain(item) for item in native]
+        if len(items) == 1 and _is_message(items[0]):
+            return items[0]
+        return {"role": origin_of(native[0]), "content": items, "metadata": dict(ENVELOPE)}
+
+    def to_native(self, message: Message, natives: Sequence[Run]) -> Run:
+        """Return the items of a message, each that is unchanged as the very object."""
+        envelope = is_envelope(message) or any(self._is_wrapped(run) for run in natives)
+        items = message["content"] if envelope else [_without_metadata(message)]
+        given = [item for run in natives for item in run]
+        return tuple(next((own for own in given if own == item), item) for item in items)
+
+    def said(self, message: Message) -> object:
+        """Return role and content of a stored message without the ids and states of its items."""
+        content = message["content"] if is_wrapped(message) else None
+        if content is None:
+            return _says(message)
+        return message["role"], [_says(item) for item in content]
+
+    def _is_wrapped(self, run: Run) -> bool:
+        return len(run) > 1 or not _is_message(run[0])
+
+
+def is_wrapped(message: Message) -> bool:
+    """Return whether `ItemTranslation` put items into this message."""
+    return (message.get("metadata") or {}).get("items") is True
+
+
+def items_of(message: Message) -> list[Item]:
+    """Return the items of a message of `ItemTranslation.to_message`, as they were."""
+    return list(message["content"]) if is_wrapped(message) else [message]
+
+
+def _is_message(item: Item) -> bool:
+    if kind_of(item) not in ("", "message"):
+        return False
+    return "role" in item if isinstance(item, Mapping) else hasattr(item, "role")
+
+
+def _without_metadata(message: Message) -> Item:
+    return {key: value for key, value in message.items() if key != "metadata"}
+
+
+def _says(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item without its notes. Where the id is that of a call, it is no note: the answer names it."""
+    paired = kind_of(item) and call_id(item) == item.get("id")
+    notes = ("metadata", "status") if paired else ("metadata", *_NOTES)
+    return {key: value for key, value in item.items() if key not in notes}
