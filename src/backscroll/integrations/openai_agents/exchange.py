@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from backscroll.errors import BudgetError, RequestTooLargeError
 from backscroll.integrations.openai_agents.conversation import ItemConversation, starts_run
 from backscroll.integrations.openai_agents.model_request import ModelRequest
 from backscroll.integrations.openai_agents.recall import RecallTool
@@ -24,11 +25,22 @@ class Exchange:
         self._request = request
         self._lane = lane
         self._first = starts_run(request.items)
+        self._rejection: Exception | None = None
         conversation.retry.accepted()  # earlier rejections were of another request
 
     async def view(self) -> list[Item]:
-        """Return the items to send now."""
-        found = await self._conversation.view_for(self._request, self._lane, first=self._first)
+        """Return the items to send now.
+
+        Raises:
+            BudgetError: The items that must stay do not fit the budget.
+            RequestTooLargeError: They do not fit what the provider accepts.
+        """
+        try:
+            found = await self._conversation.view_for(self._request, self._lane, first=self._first)
+        except BudgetError as error:
+            if self._rejection is None:
+                raise
+            raise RequestTooLargeError(str(error)) from self._rejection
         self._first = False
         return found
 
@@ -40,6 +52,7 @@ class Exchange:
         """
         if not is_overflow(error):
             raise error
+        self._rejection = error
         self._conversation.retry.rejected(error, self._lane)
 
     def answered(self, output: Iterable[Item], usage: Any, recall: RecallTool) -> None:

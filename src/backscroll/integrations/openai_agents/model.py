@@ -78,7 +78,7 @@ class ManagedModel(Model):
         Raises:
             BudgetError: The items that must stay do not fit the budget.
             ConfigurationError: The settings let the provider shorten the history as well.
-            RequestTooLargeError: The provider rejected the request 24 times as too long.
+            RequestTooLargeError: The provider rejected the request as too long, and all shorter ones.
             StoreError: The store failed.
         """
         request = ModelRequest(
