@@ -35,33 +35,36 @@ class FollowingModel(Model):
         self.model = name
         self.answer = answer
         self.requests: list[list[Any]] = []
-        self.calls: list[tuple[Any, ...]] = []
         self.answered = 0
         self.refusals: list[Any] = []
         """Raised first, each instead of an answer: errors, or functions of the items that return one."""
         self.usage = lambda items: Usage(requests=1, input_tokens=tokens(items), output_tokens=20)
         self.closed = 0
 
-    def _next(self, args: tuple[Any, ...]) -> ScriptedModel:
-        self.calls.append(args)
-        self.requests.append(list(args[1]))
+    def _next(self, items: list[Any]) -> ScriptedModel:
+        self.requests.append(list(items))
         if self.refusals:
             refusal = self.refusals.pop(0)
-            return ScriptedModel([refusal if isinstance(refusal, Exception) else refusal(args[1])])
+            return ScriptedModel([refusal if isinstance(refusal, Exception) else refusal(items)])
         output = self.answer(self.answered)
         self.answered += 1
-        usage = self.usage(args[1])
+        usage = self.usage(items)
         return ScriptedModel([ModelResponse(output=list(output), usage=usage, response_id=f"resp_{self.answered}")])
 
     async def get_response(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._next(args).get_response(*args, **kwargs)
+        return await self._next(_items(args, kwargs)).get_response(*args, **kwargs)
 
     async def stream_response(self, *args: Any, **kwargs: Any) -> Any:
-        async for event in self._next(args).stream_response(*args, **kwargs):
+        async for event in self._next(_items(args, kwargs)).stream_response(*args, **kwargs):
             yield event
 
     async def close(self) -> None:
         self.closed += 1
+
+
+def _items(args: tuple[Any, ...], given: dict[str, Any]) -> list[Any]:
+    """The input of a call: the SDK names its arguments in some calls."""
+    return args[1] if args else given["input"]
 
 
 def items_at(step: int) -> list[Any]:

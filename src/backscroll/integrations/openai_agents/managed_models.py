@@ -61,10 +61,7 @@ class ManagedModels:
             model: The model that answers, or its name for the SDK's default provider.
             session: The session: all its models share the conversations.
         """
-        found = MultiProvider().get_model(model) if isinstance(model, str) else model
-        if isinstance(found, ManagedModel):
-            raise ConfigurationError("this model is managed already: pass the model that answers")
-        return ManagedModel(found, self._lines_of(_checked(session)), self._recall)
+        return ManagedModel(_answering(model), self._lines_of(_checked(session)), self._recall)
 
     def provider(self, session: str, provider: ModelProvider | None = None) -> ManagedProvider:
         """Return a provider whose models send views, for `RunConfig(model_provider=...)`.
@@ -105,6 +102,10 @@ class ManagedModels:
         """
         self._conversations.close()
 
+    def _own_model(self, model: Model, session: str) -> ManagedModel:
+        """Return a model that closes this table when it is closed."""
+        return ManagedModel(model, self._lines_of(_checked(session)), self._recall, self._conversations)
+
     def _lines_of(self, key: str) -> Lines:
         with self._lock:
             if key not in self._lines:
@@ -138,7 +139,13 @@ def managed(model: Model | str, *, session: str | None = None, **options: Any) -
     models = ManagedModels(**options)
     if session is None and options.get("store") is not None:
         raise ConfigurationError("a `store` needs a `session`, by which the conversation is found again")
-    return models.model(model, session=UNNAMED if session is None else session)
+    return models._own_model(_answering(model), UNNAMED if session is None else session)  # noqa: SLF001  this file
+
+
+def _answering(model: Model | str) -> Model:
+    if isinstance(model, ManagedModel):
+        raise ConfigurationError("this model is managed already: pass the model that answers")
+    return MultiProvider().get_model(model) if isinstance(model, str) else model
 
 
 def _checked(session: object) -> str:

@@ -10,6 +10,7 @@ from agents.models.interface import Model, ModelTracing
 from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from openai.types.responses.response_prompt_param import ResponsePromptParam
 
+from backscroll.integrations.conversations import Conversations
 from backscroll.integrations.openai_agents.conversation import ItemConversation
 from backscroll.integrations.openai_agents.exchange import Exchange
 from backscroll.integrations.openai_agents.lines import Lines
@@ -34,11 +35,15 @@ class ManagedModel(Model):
         model: The model that answers.
         lines: The conversations of the session.
         recall: The tool `recall`.
+        own: The table of conversations, if this model closes it. `None`: others use it, too.
     """
 
-    def __init__(self, model: Model, lines: Lines, recall: RecallTool) -> None:
+    def __init__(
+        self, model: Model, lines: Lines, recall: RecallTool, own: Conversations[ItemConversation] | None = None
+    ) -> None:
         self._inner = model
         self._recall = recall
+        self._own = own
         self._warned = False
         self.lines = lines
         """The conversations of the session."""
@@ -144,9 +149,9 @@ class ManagedModel(Model):
                     raise
 
     async def close(self) -> None:
-        """Store what is buffered, and close the model that answers. Both can be used again."""
-        for each in self.lines.all().values():
-            await each.aclose()
+        """Close the model that answers, and what `managed` made for this one. All of it opens again when it is used."""
+        if self._own is not None:
+            self._own.close()
         await self._inner.close()
 
     def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:

@@ -1,0 +1,79 @@
+"""OpenAI binds reasoning to what came before it: a fake of its API refuses each request that breaks its rules.
+
+The fake is behind OpenAI's own client, in the SDK's own model for the Responses API.
+"""
+
+import asyncio
+import itertools
+import json
+
+import pytest
+from agents import ModelSettings, Runner
+
+from backscroll.evaluation.fake_providers import FakeOpenAIResponses, reply
+from backscroll.integrations.openai_agents import managed
+from tests.integrations import world
+from tests.integrations.openai_agents.scripted import Spy, agent_with, judged, run
+from tests.integrations.openai_agents.wire import responses_model
+
+
+def working(**options):
+    """A fake whose model follows the script of `world`, with reasoning; the managed model; and its settings."""
+    steps = itertools.count()
+
+    def answer(_):
+        step = next(steps)
+        calls = [(call.name, call.arguments) for call in world.calls_at(step)]
+        said = "" if calls else world.text_at(step)
+        return reply(said, thinking=f"I think about step {step}. " * 4, calls=calls)
+
+    fake = FakeOpenAIResponses(replies=answer, on_mismatch="error")
+    return fake, managed(responses_model(fake), budget=world.BUDGET, **options)
+
+
+def work(streamed, **settings):
+    """Sixty requests in three turns. Returns the fake and the spy."""
+    fake, model = working()
+    spy = Spy()
+    settings = ModelSettings(response_include=["reasoning.encrypted_content"], **settings)
+    agent = agent_with(model, model.recall_tool, model_settings=settings)
+
+    async def turns():
+        items = []
+        for turn in range(world.STEPS // world.TURN):
+            said = [*items, {"role": "user", "content": world.asked(turn)}]
+            items = (await run(agent, said, streamed=streamed, run_config=spy.config())).to_input_list()
+
+    asyncio.run(turns())
+    return fake, spy
+
+
+@pytest.mark.parametrize(("streamed", "stored"), [(False, True), (True, False)])
+def test_no_request_is_refused_and_no_reasoning_dropped(streamed, stored):
+    fake, spy = work(streamed, store=stored)
+    requests = [request["input"] for request in fake.requests]
+    assert len(requests) == len(spy.histories) == world.STEPS, "each request was accepted the first time"
+    assert judged(requests, spy.histories) == []
+    sealed = [sum(item.get("type") == "reasoning" for item in request) for request in requests]
+    assert sum(sealed) > 150, "reasoning is kept where it is valid"
+    assert world.broken_prefixes(requests) > 3, "compactions changed what reasoning is bound to"
+
+
+def test_another_output_type_is_a_change_of_the_prefix():
+    """The format of the answer precedes all items, so reasoning from before a change of it must go."""
+    fake, model = working()
+
+    async def both():
+        settings = ModelSettings(response_include=["reasoning.encrypted_content"])
+        first = agent_with(model, model_settings=settings)
+        result = await run(first, world.asked(0), max_turns=3, error_handlers={"max_turns": lambda _: "enough"})
+        items = [*result.to_input_list(), {"role": "user", "content": "Go on."}]
+        second = first.clone(output_type=dict[str, int])
+        with pytest.raises(Exception, match="Max turns"):
+            await Runner.run(second.clone(output_type=list[int]), items, max_turns=2)
+
+    asyncio.run(both())
+    before, after = fake.requests[2], fake.requests[3]
+    assert "encrypted_content" in json.dumps(before["input"])
+    assert "encrypted_content" not in json.dumps(after["input"])
+    assert len(fake.requests) == 5, "each request was accepted the first time"
