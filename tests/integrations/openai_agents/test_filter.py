@@ -77,9 +77,10 @@ def test_what_cannot_fit_ends_the_run():
     models = ManagedModels(budget=1_000)
     inner = FollowingModel(items_at)
     config = RunConfig(call_model_input_filter=models.input_filter("user-1"))
-    agent = Agent(name="shop", model=inner, instructions="long " * 3_000)
+    rules = {"role": "system", "content": "A rule that is never shortened. " * 300}
+    said = [rules, {"role": "user", "content": "hello"}]
     with pytest.raises(BudgetError) as raised:
-        asyncio.run(run(agent, "hello", run_config=config))
+        asyncio.run(run(agent_with(inner), said, run_config=config))
     assert not isinstance(raised.value, AgentsException)
     assert inner.requests == []
 

@@ -76,7 +76,10 @@ def test_two_conversations_at_once_do_not_mix():
             agent_with(models.model(inner, session=f"user-{at}"), models.recall_tool) for at, inner in enumerate(inners)
         ]
         await asyncio.gather(
-            *(run(agent, f"{who}: sum it up", run_config=spy.config()) for agent, spy, who in zip(agents, spies, "ab"))
+            *(
+                run(agent, f"{who}: sum it up", run_config=spy.config())
+                for agent, spy, who in zip(agents, spies, "ab", strict=True)
+            )
         )
 
     asyncio.run(both())

@@ -10,7 +10,9 @@ from backscroll.messages.items import call_id, is_envelope
 
 _NOTES = frozenset(("id", "status"))
 """Keys of an item that say nothing: sessions and the SDK's own policies add and remove them."""
-ENVELOPE = {"items": True}
+_WHOLE = "items"
+"""The type of a block that holds a run which the core does not read."""
+_ENVELOPE = {"items": True}
 """The metadata of a message whose content are items."""
 
 
@@ -22,7 +24,9 @@ class ItemTranslation(Translation[Run]):
         items = [plain(item) for item in native]
         if len(items) == 1 and _is_message(items[0]):
             return items[0]
-        return {"role": origin_of(native[0]), "content": items, "metadata": dict(ENVELOPE)}
+        if kind_of(native[-1]) == "reasoning":  # OpenAI refuses that, but other providers accept it
+            items = [{"type": _WHOLE, "items": items}]
+        return {"role": origin_of(native[0]), "content": items, "metadata": dict(_ENVELOPE)}
 
     def to_native(self, message: Message, natives: Sequence[Run]) -> Run:
         """Return the items of a message, each that is unchanged as the very object."""
@@ -33,23 +37,18 @@ class ItemTranslation(Translation[Run]):
 
     def said(self, message: Message) -> object:
         """Return role and content of a stored message without the ids and states of its items."""
-        content = message["content"] if is_wrapped(message) else None
-        if content is None:
-            return _says(message)
-        return message["role"], [_says(item) for item in content]
+        return message["role"], [_says(item) for item in items_of(message)]
 
     def _is_wrapped(self, run: Run) -> bool:
         return len(run) > 1 or not _is_message(run[0])
 
 
-def is_wrapped(message: Message) -> bool:
-    """Return whether `ItemTranslation` put items into this message."""
-    return (message.get("metadata") or {}).get("items") is True
-
-
 def items_of(message: Message) -> list[Item]:
     """Return the items of a message of `ItemTranslation.to_message`, as they were."""
-    return list(message["content"]) if is_wrapped(message) else [message]
+    if (message.get("metadata") or {}).get("items") is not True:
+        return [message]
+    content: list[Item] = message["content"]
+    return list(content[0]["items"] if kind_of(content[0]) == _WHOLE else content)
 
 
 def _is_message(item: Item) -> bool:
