@@ -8,8 +8,6 @@ from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 from backscroll.messages.items import call_id, is_envelope
 
-_NOTES = frozenset(("id", "status"))
-"""Keys of an item that say nothing: sessions and the SDK's own policies add and remove them."""
 _WHOLE = "items"
 """The type of a block that holds a run which the core does not read."""
 _ENVELOPE = {"items": True}
@@ -30,25 +28,33 @@ class ItemTranslation(Translation[Run]):
 
     def to_native(self, message: Message, natives: Sequence[Run]) -> Run:
         """Return the items of a message, each that is unchanged as the very object."""
-        envelope = is_envelope(message) or any(self._is_wrapped(run) for run in natives)
-        items = message["content"] if envelope else [_without_metadata(message)]
         given = [item for run in natives for item in run]
-        return tuple(next((own for own in given if own == item), item) for item in items)
+        return tuple(next((own for own in given if own == item), item) for item in _shown(message, natives))
 
     def said(self, message: Message) -> object:
         """Return role and content of a stored message without the ids and states of its items."""
         return message["role"], [_says(item) for item in items_of(message)]
 
-    def _is_wrapped(self, run: Run) -> bool:
-        return len(run) > 1 or not _is_message(run[0])
-
 
 def items_of(message: Message) -> list[Item]:
     """Return the items of a message of `ItemTranslation.to_message`, as they were."""
-    if (message.get("metadata") or {}).get("items") is not True:
-        return [message]
-    content: list[Item] = message["content"]
+    return _unwrapped(message["content"]) if (message.get("metadata") or {}).get("items") is True else [message]
+
+
+def _shown(message: Message, natives: Sequence[Run]) -> list[Item]:
+    """Return the items of a message of a view."""
+    content = message.get("content")
+    if is_envelope(message) or (type(content) is list and any(_is_wrapped(run) for run in natives)):
+        return _unwrapped(content)
+    return [{key: value for key, value in message.items() if key != "metadata"}]
+
+
+def _unwrapped(content: Any) -> list[Item]:
     return list(content[0]["items"] if kind_of(content[0]) == _WHOLE else content)
+
+
+def _is_wrapped(run: Run) -> bool:
+    return len(run) > 1 or not _is_message(run[0])
 
 
 def _is_message(item: Item) -> bool:
@@ -57,12 +63,8 @@ def _is_message(item: Item) -> bool:
     return "role" in item if isinstance(item, Mapping) else hasattr(item, "role")
 
 
-def _without_metadata(message: Message) -> Item:
-    return {key: value for key, value in message.items() if key != "metadata"}
-
-
 def _says(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item without its notes. Where the id is that of a call, it is no note: the answer names it."""
-    paired = kind_of(item) and call_id(item) == item.get("id")
-    notes = ("metadata", "status") if paired else ("metadata", *_NOTES)
+    """Return an item without its notes. An id is none where it names something: a call, or another item."""
+    named = kind_of(item) == "item_reference" or (kind_of(item) and call_id(item) == item.get("id"))
+    notes = ("metadata", "status") if named else ("metadata", "status", "id")
     return {key: value for key, value in item.items() if key not in notes}
