@@ -90,7 +90,7 @@ def test_attributes_are_those_of_the_model_that_answers():
     assert wrapped.model == "scripted-1"
     assert wrapped.answered == 0
     with pytest.raises(AttributeError):
-        wrapped.no_such_thing
+        _ = wrapped.no_such_thing
 
 
 def test_the_same_model_for_a_whole_run():
