@@ -138,7 +138,7 @@ def test_recall_answers_mistakes_with_words(arguments):
     assert next(item["output"] for item in model.requests[1] if "output" in item)
 
 
-def test_a_recall_that_waited_for_approval_finds_its_conversation():
+def test_a_recall_that_waited_for_approval_is_answered():
     """A new process answers a call that the model made in another one."""
 
     def answer(step):

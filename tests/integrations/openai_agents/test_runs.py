@@ -9,7 +9,7 @@ from openai.types.responses import ResponseFunctionToolCall
 from backscroll.integrations.openai_agents.runs import Grouping
 from backscroll.integrations.openai_agents.translation import ItemTranslation, items_of
 from backscroll.messages.items import gathered
-from tests.integrations.openai_agents.test_session import ITEMS
+from tests.integrations.openai_agents.kinds import ITEMS
 
 _ITEMS = st.lists(st.sampled_from(ITEMS), max_size=25)
 KNOWN = [item for item in ITEMS if item.get("type") != "from_the_future"]

@@ -11,20 +11,9 @@ from hypothesis import strategies as st
 from backscroll import ConfigurationError, MessageError
 from backscroll.integrations.openai_agents import BackscrollSession, managed
 from tests.integrations import world
+from tests.integrations.openai_agents.kinds import ITEMS
 from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, run
 
-ITEMS = [
-    {"role": "user", "content": "hello"},
-    {"role": "user", "content": [{"type": "input_image", "image_url": f"data:image/png;base64,{world.PNG}"}]},
-    {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": "hi"}]},
-    {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "sealed"},
-    {"type": "function_call", "call_id": "c", "name": "order", "arguments": "{}", "id": "fc", "metadata": {"a": 1}},
-    {"type": "function_call_output", "call_id": "c", "output": "text"},
-    {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search"}},
-    {"type": "compaction", "encrypted_content": "sealed"},
-    {"type": "from_the_future", "value": [1, {"a": None}]},
-    {"role": "assistant", "content": "easy"},
-]
 _STEPS = st.lists(
     st.one_of(st.lists(st.sampled_from(ITEMS), max_size=5), st.sampled_from(["pop", "clear"])), max_size=8
 )

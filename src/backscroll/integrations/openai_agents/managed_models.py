@@ -51,7 +51,7 @@ class ManagedModels:
 
     @property
     def recall_tool(self) -> FunctionTool:
-        """The tool `recall` for all agents, whatever their session: it answers from the conversation that called it."""
+        """The tool `recall` for all agents of all sessions: it answers from the conversation that called it."""
         return self._recall.tool
 
     def model(self, model: Model | str, *, session: str) -> ManagedModel:

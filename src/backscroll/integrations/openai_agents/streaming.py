@@ -22,7 +22,7 @@ class Opening:
     def __init__(self, stream: AsyncIterator[TResponseStreamEvent]) -> None:
         self._stream = stream
         self.held: list[TResponseStreamEvent] = []
-        """Events that nobody saw yet."""
+        """Events that were not handed on yet."""
         self.is_open = False
         """Whether events were handed on."""
 
