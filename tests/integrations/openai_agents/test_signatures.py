@@ -13,6 +13,7 @@ from agents.models.interface import Model, ModelProvider, ModelTracing
 from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from agents.run_config import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
+from agents.usage import _response_usage_to_usage
 
 REQUEST = (
     "system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs", "tracing",
@@ -63,6 +64,10 @@ def test_fields_that_are_read():
     assert names(CallModelData) == {"model_data", "agent", "context"}
     assert names(ModelInputData) == {"input", "instructions"}
     assert {"json_schema", "is_plain_text"} <= {*dir(agents.AgentOutputSchemaBase)}
+
+
+def test_the_usage_of_a_stream():
+    assert parameters(_response_usage_to_usage) == ("response_usage",)
 
 
 def test_a_function_tool():

@@ -1,7 +1,8 @@
 """One request and its answer: a view is sent, and a shorter one where the provider rejects it as too long."""
 
 from collections.abc import Iterable
-from typing import Any
+
+from agents import Usage
 
 from backscroll.errors import BudgetError, RequestTooLargeError
 from backscroll.integrations.openai_agents.conversation import ItemConversation, starts_run
@@ -55,12 +56,11 @@ class Exchange:
         self._rejection = error
         self._conversation.retry.rejected(error, self._lane)
 
-    def answered(self, output: Iterable[Item], usage: Any, recall: RecallTool) -> None:
+    def answered(self, output: Iterable[Item], usage: Usage | None, recall: RecallTool) -> None:
         """Note the answer, and what the provider counted for it."""
         items = list(output)
         self._conversation.retry.accepted()
         self._conversation.answered(items)
         recall.note(items, self._conversation)
-        single = getattr(usage, "requests", 1) == 1  # the figures of several requests add up
-        if single and usage is not None and usage.input_tokens:
+        if usage is not None and usage.requests == 1 and usage.input_tokens:  # the figures of several add up
             self._conversation.observe_response(usage, lane=self._lane)

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from agents.items import TResponseStreamEvent
+from agents.usage import Usage, _response_usage_to_usage  # only the SDK knows which of these are sums
 
 EARLY = frozenset(("response.created", "response.queued", "response.in_progress"))
 """Events that hold nothing of an answer yet."""
@@ -47,10 +48,11 @@ class Opening:
         return found
 
 
-def answer_in(event: TResponseStreamEvent) -> tuple[list[Any], Any]:
+def answer_in(event: TResponseStreamEvent) -> tuple[list[Any], Usage | None]:
     """Return the items of an answer that an event completes, and its usage."""
     if event.type == "response.output_item.done":
         return [event.item], None
     if event.type == "response.completed":
-        return list(event.response.output), event.response.usage
+        usage = event.response.usage
+        return list(event.response.output), None if usage is None else _response_usage_to_usage(usage)
     return [], None
