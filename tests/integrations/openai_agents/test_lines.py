@@ -4,11 +4,16 @@ import asyncio
 import json
 
 import pytest
-from agents import Agent, RunConfig, handoff
+from agents import Agent, ModelSettings, RunConfig, handoff
+from agents.models.interface import ModelTracing
 from agents.testing import assistant_message, function_call
 
 from backscroll import ConfigurationError
-from backscroll.integrations.openai_agents import ManagedModels, managed
+from backscroll.integrations.conversations import Conversations
+from backscroll.integrations.openai_agents import ItemConversation, ManagedModels, managed
+from backscroll.integrations.openai_agents.conversation import digest_of
+from backscroll.integrations.openai_agents.lines import Lines
+from backscroll.integrations.openai_agents.translation import items_of
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, order, run
 
@@ -224,12 +229,11 @@ def test_an_edited_history_is_followed(edit):
         asyncio.run(run(agent_with(model), said, run_config=spy.config()))
     assert judged(inner.requests, spy.histories) == []
     stored = asyncio.run(model.conversation.get_messages())
-    assert len(stored) == len(spy.histories[-1])
+    assert [item for each in stored for item in items_of(each)] == spy.histories[-1]
     assert {*model.lines.all()} == {"main"}
 
 
 def test_a_retry_of_the_sdk_gets_the_same_view():
-    from agents import ModelSettings
     from agents.retry import ModelRetrySettings, RetryDecision
 
     inner = FollowingModel(finished)
@@ -256,3 +260,85 @@ def test_two_owners_of_a_stored_session_are_refused(tmp_path):
     asyncio.run(run(agent_with(first), "hello"))
     with pytest.raises(ConfigurationError, match="belongs to another agent"):
         asyncio.run(run(agent_with(second), "hello"))
+
+
+def test_an_edit_within_a_run_is_followed():
+    """The newest item is a result, so that only the end is compared; the rest shifts in its runs."""
+    inner = FollowingModel(finished)
+    model = managed(inner)
+    thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "sealed"}
+    before = steps(30)
+    after = [*before[:1], thought, *before[3:], *steps(32)[-2:]]
+
+    async def ask(items):
+        await model.get_response(
+            None, items, ModelSettings(), [], None, [], ModelTracing.DISABLED,
+            previous_response_id=None, conversation_id=None, prompt=None,
+        )  # fmt: skip  # as in the signature
+
+    for history in (before, after):
+        asyncio.run(ask(history))
+    stored = asyncio.run(model.conversation.get_messages())
+    assert [item for each in stored for item in items_of(each)] == after
+
+
+def lines():
+    return Lines(Conversations(ItemConversation, {}), "one")
+
+
+def loaded(conversation, items, waits):
+    conversation.load_now(conversation._grouping.runs(items))
+    conversation.opening, conversation.waits = digest_of(items[0]), waits
+
+
+def test_a_conversation_in_use_is_given_to_no_other_request():
+    found, items = lines(), steps(0)
+    with found.use(items) as first, found.use(items) as second, found.use(items) as third:
+        assert len({id(each) for each in (first, second, third)}) == 3
+    with found.use(items) as again:
+        assert again is first
+
+
+def test_a_lone_input_of_a_waiting_agent_is_that_of_another():
+    found, items = lines(), steps(0)
+    with found.use(items) as first:
+        loaded(first, items, waits=True)
+    with found.use(items) as other:
+        assert other is not first
+        loaded(other, items, waits=False)
+    with found.use(items) as again:
+        assert again is other
+    with found.use(steps(1)) as longer:
+        assert longer in (first, other)
+
+
+def test_an_edited_history_of_a_waiting_agent_is_still_its_own():
+    found, items = lines(), steps(4)
+    with found.use(items) as first:
+        loaded(first, items, waits=True)
+    with found.use(items[:5]) as cut:
+        assert cut is first
+    with found.use([{"role": "user", "content": "of another agent"}, *items[1:]]) as other:
+        assert other is not first
+    assert found.of_agent(items[:1]) is first
+
+
+def test_agents_at_once_with_one_input_recall_their_own_words():
+    class Recalling(ByInput):
+        def _answer(self, said, results, step):
+            if said.startswith("Delegate") or results > 1:
+                return super()._answer(said, results, 1_000 if results > 1 else step)
+            if results:
+                return [function_call("recall", {"ref": "2"}, call_id=f"r{step}")]
+            return [function_call("order", {"number": step}, call_id=f"c{step}")]
+
+    inner, models = Recalling(), ManagedModels()
+    researcher = Agent(name="researcher", model="small", tools=[order, models.recall_tool])
+    chief = Agent(name="chief", model="small", tools=[researcher.as_tool("research", "Researches.")])
+    config = RunConfig(model_provider=models.provider("user-1", Provider(inner)))
+    asyncio.run(run(chief, "Delegate the work.", run_config=config))
+    answers = [[item["output"] for item in request if "output" in item] for request in inner.requests]
+    pairs = [each for each in answers if len(each) == 2 and each[0].startswith("order")]
+    assert len(pairs) == 2
+    assert pairs[0] != pairs[1]
+    assert all(recalled == said for said, recalled in pairs)

@@ -59,7 +59,6 @@ class Exchange:
     def answered(self, output: Iterable[Item], usage: Usage | None, recall: RecallTool) -> None:
         """Note the answer, and what the provider counted for it."""
         items = list(output)
-        self._conversation.retry.accepted()
         self._conversation.answered(items)
         recall.note(items, self._conversation)
         if usage is not None and usage.requests == 1 and usage.input_tokens:  # the figures of several add up
