@@ -278,8 +278,9 @@ def test_an_edit_within_a_run_is_followed():
 
     for history in (before, after):
         asyncio.run(ask(history))
-    stored = asyncio.run(model.conversation.get_messages())
-    assert [item for each in stored for item in items_of(each)] == after
+    stored = [items_of(each) for each in asyncio.run(model.conversation.get_messages())]
+    assert [item for each in stored for item in each] == after
+    assert [thought, before[3]] in stored, "reasoning is stored with what followed it"
 
 
 def lines():
@@ -297,6 +298,9 @@ def test_a_conversation_in_use_is_given_to_no_other_request():
         assert len({id(each) for each in (first, second, third)}) == 3
     with found.use(items) as again:
         assert again is first
+        loaded(again, items, waits=False)
+        with found.use(items) as other:
+            assert other is not first
 
 
 def test_a_lone_input_of_a_waiting_agent_is_that_of_another():
