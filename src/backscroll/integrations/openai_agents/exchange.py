@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 from agents import Usage
+from agents.items import TResponseStreamEvent
 
 from backscroll.errors import BudgetError, RequestTooLargeError
 from backscroll.integrations.openai_agents.conversation import ItemConversation, starts_run
 from backscroll.integrations.openai_agents.model_request import ModelRequest
 from backscroll.integrations.openai_agents.recall import RecallTool
 from backscroll.integrations.openai_agents.runs import Item
+from backscroll.integrations.openai_agents.streaming import answer_in
 from backscroll.integrations.overflow_errors import is_overflow
 
 
@@ -27,6 +29,7 @@ class Exchange:
         self._lane = lane
         self._first = starts_run(request.items)
         self._rejection: Exception | None = None
+        self._streamed: list[Item] = []
         conversation.retry.accepted()  # earlier rejections were of another request
 
     async def view(self) -> list[Item]:
@@ -55,6 +58,13 @@ class Exchange:
             raise error
         self._rejection = error
         self._conversation.retry.rejected(error, self._lane)
+
+    def saw(self, event: TResponseStreamEvent, recall: RecallTool) -> None:
+        """Note what an event completes: an item of the answer, or all of it."""
+        items, usage = answer_in(event)
+        self._streamed += items
+        if event.type == "response.completed":
+            self.answered(self._streamed, usage, recall)
 
     def answered(self, output: Iterable[Item], usage: Usage | None, recall: RecallTool) -> None:
         """Note the answer, and what the provider counted for it."""

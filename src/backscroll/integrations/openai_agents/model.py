@@ -16,8 +16,7 @@ from backscroll.integrations.openai_agents.exchange import Exchange
 from backscroll.integrations.openai_agents.lines import Lines
 from backscroll.integrations.openai_agents.model_request import ModelRequest
 from backscroll.integrations.openai_agents.recall import RecallTool
-from backscroll.integrations.openai_agents.runs import Item
-from backscroll.integrations.openai_agents.streaming import Opening, answer_in
+from backscroll.integrations.openai_agents.streaming import Opening
 from backscroll.integrations.overflow_errors import is_overflow
 from backscroll.manager.base import MAIN
 from backscroll.notices import warn
@@ -130,14 +129,11 @@ class ManagedModel(Model):
         with self.lines.use(request.items) as conversation:
             exchange = Exchange(conversation, request, lane_of(self._inner))
             while True:
-                opening, output = Opening(request.stream(self._inner, await exchange.view())), list[Item]()
+                opening = Opening(request.stream(self._inner, await exchange.view()))
                 try:
                     async with aclosing(opening.events()) as events:
                         async for event in events:
-                            items, usage = answer_in(event)
-                            output += items
-                            if event.type == "response.completed":
-                                exchange.answered(output, usage, self._recall)
+                            exchange.saw(event, self._recall)
                             yield event
                     return
                 except Exception as error:
