@@ -72,6 +72,35 @@ def test_an_old_edit_is_noticed_with_the_first_call_of_a_run():
     assert asyncio.run(context.get_messages())[2]["content"] == "edited"
 
 
+def test_a_system_prompt_counts_and_is_not_in_the_view():
+    history, context = [Note("user", "begin"), *rounds(3)], conversation()
+    prompt = "Be brief. " * 200
+    assert context.view_now(history, ModelCall(budget=50_000, system=prompt)) == history
+    assert context.usage().used.tokens > 500
+    assert context.view_now(history, ModelCall(budget=50_000, system="")) == history
+    assert context.view_now(history, ModelCall(budget=50_000)) == history
+    assert context._session.prompt is None
+
+
+def test_another_system_prompt_takes_bound_reasoning_out():
+    bound = {"type": "thinking", "thinking": "hm", "signature": "s1"}
+
+    class Thinking(NoteTranslation):
+        def to_message(self, native):
+            found = super().to_message(native)
+            return found | {"content": [bound, {"type": "text", "text": native.text}]} if native.usage else found
+
+        def to_native(self, message, natives):
+            return Note(message["role"], str(message["content"]))
+
+    history = [Note("user", "begin"), Note("assistant", "well", usage={"thought": 1}), Note("user", "go on")]
+    context = Conversation(Thinking(), {"tokenizer": count_quarter, "model": "claude-opus-5-5"})
+    call = ModelCall(budget=50_000, system="Be brief.")
+    assert context.view_now(history, call) == history
+    assert context.view_now(history, call) == history
+    assert "signature" not in str(context.view_now(history, call._replace(system="Be long.")))
+
+
 def reject(context, times):
     for _ in range(times):
         context.retry.rejected(ValueError("prompt is too long"), "main")

@@ -32,6 +32,10 @@ class ModelCall(NamedTuple):
     """Tokens outside of messages and tools, as far as they are known."""
     tools: Any = None
     """Tool definitions in a shape that `get_messages_for_request` knows."""
+    system: str | None = None
+    """The system prompt, where the framework sends it apart from the messages: it is counted and recorded, reasoning
+    that was bound to another one leaves the view, and the view does not hold it. It replaces system messages of the
+    history, unless their `metadata` has `source: hook`."""
     first: bool = False
     """Whether it is the first of a run: the whole history is then compared, because it may have been edited."""
 
@@ -52,6 +56,8 @@ class Conversation(AsyncContextManager, Generic[Native]):
         self._translation = translation
         self._following = Following(self._session, translation)
         self._turn = FairLock()
+        self._prompted = False
+        """Whether the newest call had a system prompt: the view then begins with it."""
         self.retry = OverflowRetry(self)
         """The rejections of the request under way."""
         self.calls = 0
@@ -104,10 +110,13 @@ class Conversation(AsyncContextManager, Generic[Native]):
 
     def _view_steps(self, history: Sequence[Native], call: ModelCall) -> Steps[Native]:
         yield from self._following.load(history, whole=call.first)
+        if call.system or self._prompted:
+            self._prompted = bool(call.system)
+            self.set_system_prompt_factory((lambda: call.system or "") if call.system else None)
         found: list[ViewMessage] = yield request_with_indexes(
             self._session, call.budget, call.lane, outside=call.overhead_tokens, tools=call.tools
         )
-        return [self._native(each, history) for each in found]
+        return [self._native(each, history) for each in found[self._prompted :]]
 
     def _native(self, shown: ViewMessage, history: Sequence[Native]) -> Native:
         natives = [history[index] for index in shown.indexes]
