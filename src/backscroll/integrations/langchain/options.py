@@ -1,0 +1,24 @@
+"""The options of the middleware and of the plain graph's context."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from backscroll.errors import ConfigurationError
+
+_REFUSED = {
+    "cache_marks": "partners of LangChain set their own marks: use `AnthropicPromptCachingMiddleware`",
+    "native": "LangChain's chat models have no call for a provider's compaction: omit it",
+}
+
+
+def check_options(agent: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that make no sense here. The manager checks all others.
+
+    Raises:
+        ConfigurationError: Names the option and the reason.
+    """
+    if not isinstance(agent, str):
+        raise ConfigurationError(f"`agent` must be a text, such as the agent's name, not {agent!r:.80}")
+    for name, reason in _REFUSED.items():
+        if options.get(name) is not None:
+            raise ConfigurationError(f"`{name}` has no effect in LangChain: {reason}")
