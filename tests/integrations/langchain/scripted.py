@@ -128,7 +128,7 @@ def without_system(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return [message for message in messages if message.type != "system"]
 
 
-def faults(model: Scripted, history: Sequence[BaseMessage]) -> list[str]:
+def faults(model: Any, history: Sequence[BaseMessage]) -> list[str]:
     """What is wrong with the requests of one conversation, each with the history of its time."""
     seen = []
     for request in model.requests:

@@ -25,7 +25,9 @@ def check(model: Scripted, messages: list[Any]) -> None:
     for message in messages:
         if isinstance(message, ToolMessage) and message.name == "order":
             assert message.content.startswith("order "), "the state holds every result as it was"
-    recalled = [message.content for message in messages if isinstance(message, ToolMessage) and message.name == "recall"]
+    recalled = [
+        message.content for message in messages if isinstance(message, ToolMessage) and message.name == "recall"
+    ]
     assert len(recalled) == 3
     assert all(world.order(0) in text for text in recalled)
 
