@@ -1,15 +1,16 @@
 """Agents for the tests: real ones of LangChain, with the world's tool and our middleware."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import tool
 
 from backscroll.integrations.langchain import BackscrollMiddleware
 from tests.fakes import count_quarter
 from tests.integrations import world
-from tests.integrations.langchain.scripted import Scripted
 
 
 @tool
@@ -27,10 +28,10 @@ def middleware_of(**options: Any) -> BackscrollMiddleware:
     return BackscrollMiddleware(**{"budget": world.BUDGET, "tokenizer": count_quarter, **options})
 
 
-def agent_of(model: Scripted, *middleware: Any, **options: Any) -> Any:
+def agent_of(model: BaseChatModel, *middleware: Any, tools: Sequence[Any] = (), **options: Any) -> Any:
     """An agent of the world; with our middleware where none is given."""
     given = list(middleware) or [middleware_of()]
-    return create_agent(model, [order], system_prompt=world.SYSTEM, middleware=given, **options)
+    return create_agent(model, [order, *tools], system_prompt=world.SYSTEM, middleware=given, **options)
 
 
 def played(agent: Any, config: dict[str, Any] | None = None, *, turns: int = 3) -> list[BaseMessage]:

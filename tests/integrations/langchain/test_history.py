@@ -132,10 +132,9 @@ def test_a_summarizing_middleware_is_reported_once():
     model = Talking()
     other = SummarizationMiddleware(model=Talking(), trigger=("messages", 20), keep=("messages", 4))
     agent = agent_of(model, other, middleware_of(), checkpointer=InMemorySaver())
-    with pytest.warns(BackscrollWarning, match="`SummarizationMiddleware` has replaced") as caught:
+    with pytest.warns(BackscrollWarning, match="`SummarizationMiddleware` has replaced"):
         agent.invoke({"messages": [*talk(50), HumanMessage("begin")]}, CONFIG)
-        agent.invoke({"messages": [HumanMessage("go on")]}, CONFIG)
-    assert len([each for each in caught if issubclass(each.category, BackscrollWarning)]) == 1
+    agent.invoke({"messages": [HumanMessage("go on")]}, CONFIG)  # a second warning would be an error
     assert "go on" in said(model)
 
 

@@ -97,10 +97,10 @@ def test_an_answer_that_was_cut_off_by_the_window_is_kept():
     cut = AIMessage("as far as", response_metadata={"stop_reason": "model_context_window_exceeded"})
     model.script = lambda step: cut
     model.requests.clear()
+    messages = agent.invoke({"messages": [*messages, HumanMessage("go on")]})["messages"]
+    assert len(model.requests) == 1
+    model.script = lambda step: AIMessage("done")
     with pytest.warns(BackscrollWarning, match="the provider refused a request"):
-        messages = agent.invoke({"messages": [*messages, HumanMessage("go on")]})["messages"]
-        assert len(model.requests) == 1
-        model.script = lambda step: AIMessage("done")
         agent.invoke({"messages": [*messages, HumanMessage("and now?")]})
     first, second = map(tokens_of, model.requests)
     assert second < 0.85 * first

@@ -55,7 +55,7 @@ class LangChainTranslation(Translation[BaseMessage]):
         like = next((each for each in natives if self.to_message(each)["role"] == message["role"]), None)
         if like is None:
             return _new(message)
-        left = _blocks_of(natives, message["content"])
+        left = _restored(message["content"], like, natives)
         if not isinstance(like, AIMessage):
             return like.model_copy(update={"content": left})
         return like.model_copy(update={"content": left, **_rest_of_model(like, message, left)})
@@ -158,16 +158,21 @@ def _stored_content(content: Any) -> Any:
     return [to_stored(block) for block in content] if isinstance(content, list) else content
 
 
-def _blocks_of(natives: Sequence[BaseMessage], content: Any) -> Any:
-    """Return content of a view with LangChain's own block in the place of each that is unchanged."""
+def _restored(content: Any, like: BaseMessage, natives: Sequence[BaseMessage]) -> Any:
+    """Return content of a view in the form of `like`, with LangChain's own block in the place of each unchanged one."""
     if not isinstance(content, list):
         return content
     hidden = [item for each in natives if isinstance(each, AIMessage) for item in _hidden(each)]
     own = [block for each in natives if isinstance(each.content, list) for block in each.content]
     stored = [to_stored(block) for block in own]
     shown = [block for block in content if block not in hidden and (block != _EMPTY or block in stored)]
-    left = [own[stored.index(block)] if block in stored else block for block in shown]
-    return left if own or left else ""
+    if isinstance(like.content, str) and all(_is_text(block) for block in shown):
+        return "".join(block["text"] for block in shown)
+    return [own[stored.index(block)] if block in stored else block for block in shown]
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.keys() == {"type", "text"}
 
 
 def _new(message: Message) -> BaseMessage:
