@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from backscroll.integrations.conversation import Conversation, ModelCall, Steps
+from backscroll.integrations.langchain.models import WINDOW_EXCEEDED, counted_in
 from backscroll.integrations.langchain.translation import LangChainTranslation
 from backscroll.messages import read_message, validated
 from backscroll.tokens.usage import estimate_message
@@ -24,6 +25,8 @@ class LangChainConversation(Conversation[BaseMessage]):
         super().__init__(LangChainTranslation(), options)
         self._seen = array("Q")
         """The identity of each message that was loaded last. A message that was replaced is another object."""
+        self._asked: tuple[int, str] | None = None
+        """Length of the history and lane of a view whose answer is not known yet."""
 
     def _view_steps(self, history: Sequence[BaseMessage], call: ModelCall) -> Steps[BaseMessage]:
         return super()._view_steps(history, call._replace(first=call.first or self.may_be_edited(history)))
@@ -36,6 +39,29 @@ class LangChainConversation(Conversation[BaseMessage]):
         known, self._seen = self._seen, array("Q", map(id, history))
         same = self._seen[: len(known)] == known
         return not same or not history or isinstance(history[-1], HumanMessage)
+
+    def answer_follows(self, history: Sequence[BaseMessage], lane: str) -> None:
+        """Note that the answer to a view of this history will be its next message."""
+        self._asked = len(history), lane
+
+    def read_answer(self, history: Sequence[BaseMessage]) -> None:
+        """Record the usage in the answer to the view before, if the history holds it."""
+        asked, self._asked = self._asked, None
+        if asked is not None and len(history) > asked[0] and isinstance(answer := history[asked[0]], AIMessage):
+            self.answered(answer, asked[1])
+
+    def answered(self, answer: AIMessage, lane: str) -> None:
+        """Record the answer to the lane's newest view: its usage, and whether the window cut it off."""
+        if answer.response_metadata.get("stop_reason") == WINDOW_EXCEEDED:  # an answer all the same: not sent again
+            self.observe_overflow(lane=lane)
+        elif (counted := counted_in(answer)) is not None:
+            self.observe_usage(
+                input_tokens=counted.fresh,
+                output_tokens=counted.answer,
+                cache_read_tokens=counted.read,
+                cache_write_tokens=counted.written,
+                lane=lane,
+            )
 
     def tokens_of(self, messages: Sequence[BaseMessage], lane: str) -> int:
         """Return the estimated tokens of messages that are sent and not part of the conversation."""

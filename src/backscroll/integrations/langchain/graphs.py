@@ -67,8 +67,7 @@ class LangGraphContext:
     def view(self, messages: Sequence[BaseMessage], model: Runnable[Any, Any]) -> list[BaseMessage]:
         """Return the messages to send now, for a node that calls the model in a way of its own.
 
-        Such a node must pass rejections and usage itself: `observe_overflow` and `observe_usage` of `conversation()`,
-        with the lane of `lane_of(model)`.
+        The usage is read from the answer when the state holds it. A rejection as too long is the node's to handle.
 
         Args:
             messages: All messages of the state, oldest first.
@@ -79,13 +78,15 @@ class LangGraphContext:
         """
         system, history = _split(messages)
         with self._threads.use(running(), history) as conversation:
-            return [*system, *conversation.view_now(history, self._call(conversation, model, system))]
+            call = self._asking(conversation, history, model, system)
+            return [*system, *conversation.view_now(history, call)]
 
     async def aview(self, messages: Sequence[BaseMessage], model: Runnable[Any, Any]) -> list[BaseMessage]:
         """Do the same as `view` in an event loop."""
         system, history = _split(messages)
         with self._threads.use(running(), history) as conversation:
-            return [*system, *await conversation.view_of(history, self._call(conversation, model, system))]
+            call = self._asking(conversation, history, model, system)
+            return [*system, *await conversation.view_of(history, call)]
 
     def pre_model_hook(self, model: Runnable[Any, Any]) -> Runnable[Any, dict[str, list[BaseMessage]]]:
         """Return the `pre_model_hook` for `create_react_agent`, which leaves the state whole.
@@ -117,6 +118,18 @@ class LangGraphContext:
             StoreError: The store failed.
         """
         self._threads.close()
+
+    def _asking(
+        self,
+        conversation: LangChainConversation,
+        history: Sequence[BaseMessage],
+        model: Runnable[Any, Any],
+        system: Sequence[BaseMessage],
+    ) -> ModelCall:
+        conversation.read_answer(history)
+        call = self._call(conversation, model, system)
+        conversation.answer_follows(history, call.lane)
+        return call
 
     def _call(
         self, conversation: LangChainConversation, model: Runnable[Any, Any], system: Sequence[BaseMessage]

@@ -11,7 +11,6 @@ from backscroll.errors import BudgetError
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.errors import RequestTooLarge
-from backscroll.integrations.langchain.models import WINDOW_EXCEEDED, counted_in
 from backscroll.integrations.overflow_errors import is_overflow
 
 R = TypeVar("R")
@@ -84,20 +83,9 @@ class Sending(Generic[R]):
             self._conversation.retry.rejected(error, self._call.lane)
 
     def _accepted(self, answer: AIMessage | None) -> None:
-        conversation, lane = self._conversation, self._call.lane
-        conversation.retry.accepted()
-        if answer is None:
-            return
-        if answer.response_metadata.get("stop_reason") == WINDOW_EXCEEDED:  # cut off, but an answer: not sent again
-            conversation.observe_overflow(lane=lane)
-        elif (counted := counted_in(answer)) is not None:
-            conversation.observe_usage(
-                input_tokens=counted.fresh,
-                output_tokens=counted.answer,
-                cache_read_tokens=counted.read,
-                cache_write_tokens=counted.written,
-                lane=lane,
-            )
+        self._conversation.retry.accepted()
+        if answer is not None:
+            self._conversation.answered(answer, self._call.lane)
 
 
 def _is_overflow(error: Exception) -> bool:
