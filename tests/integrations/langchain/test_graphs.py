@@ -145,8 +145,8 @@ def test_a_changed_system_prompt_keeps_the_plan():
     model, context = Scripted(), context_of()
     messages = played(graph_of(model, context), None)
     first = context.view([SYSTEM, *messages], model)
-    other = context.view([SystemMessage("You are somebody else."), *messages], model)
-    assert other[0].content == "You are somebody else."
+    other = context.view([SystemMessage("You are another agent."), *messages], model)
+    assert other[0].content == "You are another agent."
     assert [message.content for message in other[1:]] == [message.content for message in first[1:]]
 
 

@@ -31,7 +31,7 @@ def talk(turns: int, begin: int = 0) -> list[Any]:
 
 
 class Recording(AgentMiddleware):
-    """Stands inside of ours, and notes the messages of each request."""
+    """Is inside of ours, and notes the messages of each request."""
 
     def __init__(self) -> None:
         self.requests: list[list[Any]] = []

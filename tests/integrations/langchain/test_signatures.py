@@ -118,7 +118,7 @@ def test_classes_are_what_we_take_them_for():
     assert "tools" in AgentMiddleware.__annotations__
 
 
-def test_a_tool_gets_its_runtime_beside_a_json_schema():
+def test_a_tool_with_a_json_schema_gets_its_runtime():
     """The node injects the parameter `runtime` by its type, although the schema that the model sees lacks it."""
 
     def look(runtime: ToolRuntime, **arguments: Any) -> str:

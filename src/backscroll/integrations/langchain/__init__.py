@@ -11,6 +11,7 @@
 - `foreign_edits.py`: what other middleware did to the messages of one request
 - `translation.py`: LangChain's messages to stored ones and back
 - `blocks.py`: content blocks to stored ones and back
+- `summaries.py`: summaries by a chat model
 - `recall.py`: the tool that reads what a view left out
 - `errors.py`: the error of a request that cannot be made to fit
 """
@@ -26,5 +27,6 @@ from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.errors import RequestTooLarge
 from backscroll.integrations.langchain.graphs import LangGraphContext
 from backscroll.integrations.langchain.middleware import BackscrollMiddleware
+from backscroll.integrations.langchain.summaries import SummaryFromModel
 
-__all__ = ["BackscrollMiddleware", "LangChainConversation", "LangGraphContext", "RequestTooLarge"]
+__all__ = ["BackscrollMiddleware", "LangChainConversation", "LangGraphContext", "RequestTooLarge", "SummaryFromModel"]

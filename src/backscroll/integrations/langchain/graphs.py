@@ -11,7 +11,7 @@ from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.conversations import MOST
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.models import unbound
-from backscroll.integrations.langchain.options import check_options
+from backscroll.integrations.langchain.options import read_options
 from backscroll.integrations.langchain.recall import recall_tool
 from backscroll.integrations.langchain.requests import RequestReader
 from backscroll.integrations.langchain.sending import Sending
@@ -28,14 +28,14 @@ class LangGraphContext:
         agent: The name of what calls the model, where several share a thread: each needs an instance of its own.
         max_conversations: Conversations that stay open, at least 1.
         options: Options of `backscroll.AsyncContextManager`. With `store`, each thread is a stored session.
+            `summarizer` may also be a chat model.
 
     Raises:
         ConfigurationError: An option is unknown, or can never work.
     """
 
     def __init__(self, *, agent: str = "", max_conversations: int = MOST, **options: Any) -> None:
-        check_options(agent, options)
-        self._threads = Threads(agent, max_conversations, options)
+        self._threads = Threads(agent, max_conversations, read_options(agent, options))
         self._reader = RequestReader(has_budget="budget" in options)
         self.recall_tool: BaseTool = recall_tool(self._threads)
         """The tool `recall`, for `model.bind_tools` and a `ToolNode`."""

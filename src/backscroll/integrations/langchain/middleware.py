@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from backscroll.integrations.conversations import MOST
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.foreign_edits import Request, read_request
-from backscroll.integrations.langchain.options import check_options
+from backscroll.integrations.langchain.options import read_options
 from backscroll.integrations.langchain.recall import recall_tool
 from backscroll.integrations.langchain.requests import RequestReader
 from backscroll.integrations.langchain.sending import Sending
@@ -29,6 +29,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
         recall: Give the model the tool `recall`, which reads what a view left out.
         max_conversations: Conversations that stay open, at least 1.
         options: Options of `backscroll.AsyncContextManager`. With `store`, each thread is a stored session.
+            `summarizer` may also be a chat model.
 
     Raises:
         ConfigurationError: An option is unknown, or can never work.
@@ -36,8 +37,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, *, agent: str = "", recall: bool = True, max_conversations: int = MOST, **options: Any) -> None:
         super().__init__()
-        check_options(agent, options)
-        self._threads = Threads(agent, max_conversations, options)
+        self._threads = Threads(agent, max_conversations, read_options(agent, options))
         self._reader = RequestReader(has_budget="budget" in options)
         self._reported = False
         self.tools: Sequence[BaseTool] = [recall_tool(self._threads)] if recall else []
@@ -88,7 +88,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
             request.model_settings,
             tools=[*request.tools, *formats],
             system=None if request.system_message is None else str(request.system_message.text),
-            beside=[*read.front, *read.end],
+            added=[*read.front, *read.end],
         )
         return Sending(conversation, read.history, call, _answer_in)
 
@@ -105,7 +105,7 @@ _EDITED = (
     "if it is there to shorten requests (`ContextEditingMiddleware`), else have it change the state"
 )
 _SUMMARIZED = (
-    "`SummarizationMiddleware` has replaced messages of the state, which nobody can read any more: remove it, because "
+    "`SummarizationMiddleware` has replaced messages of the state, which cannot be read any more: remove it, because "
     "Backscroll keeps requests within the window"
 )
 

@@ -1,4 +1,4 @@
-"""Name, window and usage of a chat model, and what it must not do beside Backscroll."""
+"""Name, window and usage of a chat model, and what its provider must not do with Backscroll."""
 
 from collections.abc import Mapping
 from typing import Any

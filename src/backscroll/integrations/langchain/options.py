@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
+
 from backscroll.errors import ConfigurationError
+from backscroll.integrations.langchain.summaries import SummaryFromModel
 
 _REFUSED = {
     "cache_marks": "partners of LangChain set their own marks: use `AnthropicPromptCachingMiddleware`",
@@ -11,8 +14,10 @@ _REFUSED = {
 }
 
 
-def check_options(agent: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that make no sense here. The manager checks all others.
+def read_options(agent: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the manager, a chat model as `summarizer` as the function that calls it.
+
+    Options that make no sense here are refused; the manager checks all others.
 
     Raises:
         ConfigurationError: Names the option and the reason.
@@ -22,3 +27,7 @@ def check_options(agent: str, options: Mapping[str, Any]) -> None:
     for name, reason in _REFUSED.items():
         if options.get(name) is not None:
             raise ConfigurationError(f"`{name}` has no effect in LangChain: {reason}")
+    summarizer = options.get("summarizer")
+    if isinstance(summarizer, BaseChatModel):
+        return {**options, "summarizer": SummaryFromModel(summarizer)}
+    return dict(options)

@@ -35,7 +35,7 @@ class RequestReader:
         *,
         tools: Sequence[Any] = (),
         system: str | None = None,
-        beside: Sequence[BaseMessage] = (),
+        added: Sequence[BaseMessage] = (),
     ) -> ModelCall:
         """Return what is known of a request.
 
@@ -45,7 +45,7 @@ class RequestReader:
             settings: What the model is called with.
             tools: Tools, their definitions, and formats of the answer.
             system: The text of the system prompt.
-            beside: Messages that only this request has.
+            added: Messages that only this request has.
 
         Raises:
             ConfigurationError: The model's provider keeps or compacts the conversation.
@@ -55,7 +55,7 @@ class RequestReader:
         return ModelCall(
             budget=None if self._has_budget else input_budget(model, settings),
             lane=lane,
-            overhead_tokens=conversation.tokens_of(beside, lane),
+            overhead_tokens=conversation.tokens_of(added, lane),
             tools=self._definitions(tools) or None,
             system=system or None,
         )

@@ -42,7 +42,7 @@ class Threads:
     """The conversations of one adapter.
 
     A thread has one conversation for each agent. A sub-agent shares the thread with its caller, and each of its own
-    histories is one: that is told by its first message. So is the history of a graph without a thread, whose
+    histories has one, which the id of its first message names. So has each history of a graph without a thread, whose
     conversation is kept in memory.
 
     Args:
