@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from langchain.agents.structured_output import StructuredOutputValidationError
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -65,7 +66,14 @@ def test_too_many_rejections_end_in_our_error(loop):
 
 
 @pytest.mark.parametrize("loop", [False, True])
-@pytest.mark.parametrize("error", [ValueError("rate limit: too many requests"), KeyError("no such thing")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("rate limit: too many requests"),
+        KeyError("no such thing"),
+        StructuredOutputValidationError("Sum", ValueError("prompt is too long"), AIMessage("prompt is too long")),
+    ],
+)
 def test_another_error_passes_unchanged(error, loop):
     model = Scripted(failures=[error])
     agent = agent_of(model)

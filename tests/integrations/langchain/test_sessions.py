@@ -158,3 +158,20 @@ def test_recall_answers_a_wrong_reference_in_words(loop):
 
 def test_recall_may_be_left_out():
     assert middleware_of(recall=False).tools == []
+
+
+def test_recall_is_answered_by_a_process_that_made_no_view(tmp_path):
+    """A run that was interrupted before its tools is resumed elsewhere: the tool comes first there."""
+    saver, store = InMemorySaver(), f"sqlite:///{tmp_path}/agent.db"
+    model, middleware = Scripted(), middleware_of(store=store)
+    agent = agent_of(model, middleware, checkpointer=saver)
+    agent.invoke({"messages": [HumanMessage(world.asked(0))]}, CONFIG)
+    model.script = lambda step: AIMessage("", tool_calls=[{"id": "r", "name": "recall", "args": {"ref": "2"}}])
+    stopped = agent_of(model, middleware, checkpointer=saver, interrupt_before=["tools"])
+    stopped.invoke({"messages": [HumanMessage("what was the first order?")]}, CONFIG)
+    middleware.close()
+    model.script = lambda step: AIMessage("done")
+    again = middleware_of()  # without the store: all that it knows is the state
+    messages = agent_of(model, again, checkpointer=saver).invoke(None, CONFIG)["messages"]
+    assert world.order(0) in str(messages[-2].content)
+    assert messages[-1].content == "done"

@@ -91,6 +91,29 @@ def test_every_message_is_json_and_reads_without_strangers(native):
 
 
 @pytest.mark.parametrize(
+    ("block", "kind", "data"),
+    [
+        ({"type": "image", "base64": world.PNG, "mime_type": "image/png"}, "image", world.PNG),
+        ({"type": "image", "source_type": "base64", "data": world.PNG, "mime_type": "image/png"}, "image", world.PNG),
+        ({"type": "image", "url": "https://example.com/a.png"}, "image", None),
+        ({"type": "image", "file_id": "f1"}, "image", None),
+        ({"type": "audio", "base64": "AAAA", "mime_type": "audio/wav"}, "audio", "AAAA"),
+        ({"type": "video", "base64": "AAAA", "mime_type": "video/mp4"}, "document", "AAAA"),
+        ({"type": "file", "base64": "AAAA", "mime_type": "application/pdf"}, "document", "AAAA"),
+        ({"type": "text-plain", "url": "https://example.com/a.txt"}, "document", None),
+    ],
+)
+def test_media_of_langchain_are_read_as_media(block, kind, data):
+    (part,) = read_message(TRANSLATION.to_message(HumanMessage([block]))).parts
+    assert (part.kind, part.media.kind, part.media.data) == ("media", kind, data)
+
+
+def test_plain_text_is_read_as_text():
+    (part,) = read_message(TRANSLATION.to_message(HumanMessage([{"type": "text-plain", "text": "so"}]))).parts
+    assert (part.kind, part.text) == ("text", "so")
+
+
+@pytest.mark.parametrize(
     ("one", "other", "same"),
     [
         (HumanMessage("a", id="1"), HumanMessage("a", id="2", name="Anna"), True),
@@ -146,6 +169,16 @@ def test_a_shortened_message_keeps_its_notes_and_other_blocks():
     assert back.content == [{"type": "text", "text": "cut"}, picture]
     assert (back.status, back.artifact, back.id) == ("error", native.artifact, native.id)
     assert native.content[0]["text"] == "long"
+
+
+def test_blocks_that_are_stored_alike_keep_their_order():
+    one = {"type": "image", "base64": world.PNG, "mime_type": "image/png"}
+    other = {"type": "image", "source_type": "base64", "data": world.PNG, "mime_type": "image/png"}
+    native = HumanMessage([{"type": "text", "text": "long"}, one, other, {**TEXT, "cache_control": {}}, TEXT])
+    message = TRANSLATION.to_message(native)
+    message["content"][0] = {"type": "text", "text": "cut"}
+    back = TRANSLATION.to_native(message, [native])
+    assert back.content == [{"type": "text", "text": "cut"}, *native.content[1:]]
 
 
 def test_shortened_arguments_go_to_the_call():

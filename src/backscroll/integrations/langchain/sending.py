@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+from langchain.agents.structured_output import StructuredOutputError
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage
 
@@ -89,6 +90,8 @@ class Sending(Generic[R]):
 
 
 def _is_overflow(error: Exception) -> bool:
+    if isinstance(error, StructuredOutputError):  # it quotes an answer, which may speak of windows
+        return False
     return isinstance(error, ContextOverflowError) or is_overflow(error)
 
 

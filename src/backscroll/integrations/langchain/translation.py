@@ -168,7 +168,12 @@ def _restored(content: Any, like: BaseMessage, natives: Sequence[BaseMessage]) -
     shown = [block for block in content if block not in hidden and (block != _EMPTY or block in stored)]
     if isinstance(like.content, str) and all(_is_text(block) for block in shown):
         return "".join(block["text"] for block in shown)
-    return [own[stored.index(block)] if block in stored else block for block in shown]
+    left, after = [], 0
+    for block in shown:
+        at = next((at for at in range(after, len(own)) if stored[at] == block), None)
+        left.append(block if at is None else own[at])
+        after = after if at is None else at + 1  # two blocks may be stored alike
+    return left
 
 
 def _is_text(block: Any) -> bool:
