@@ -55,7 +55,7 @@ class Adding(AgentMiddleware):
 
 def test_additions_stay_in_the_request_and_count():
     model = Scripted()
-    messages = played(agent_of(model, Adding(), middleware_of()), None)
+    messages = played(agent_of(model, Adding(), middleware_of()), None, turns=1)
     for request in model.requests:
         shown = without_system(request)
         assert shown[0].content == "first of all"

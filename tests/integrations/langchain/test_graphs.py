@@ -54,39 +54,39 @@ def graph_of(model: Scripted, context: LangGraphContext, *, ways: str = "invoke"
     return graph.compile(checkpointer=checkpointer)
 
 
-def check(model: Scripted, messages: list[Any]) -> None:
+def check(model: Scripted, messages: list[Any], *, turns: int) -> None:
     """What holds for each run of the world."""
-    assert len(model.requests) == world.STEPS
+    assert len(model.requests) == turns * world.TURN
     assert faults(model, messages) == []
     assert max(map(tokens_of, model.requests)) <= world.BUDGET
     assert all(request[0] is SYSTEM for request in model.requests)
     recalled = [
         message.content for message in messages if isinstance(message, ToolMessage) and message.name == "recall"
     ]
-    assert [world.order(0) in text for text in recalled] == [True] * 3
+    assert [world.order(0) in text for text in recalled] == [True] * turns
     assert not any("<summary>" in str(message.content) for message in messages)
 
 
 @pytest.mark.parametrize("ways", ["invoke", "view"])
-def test_sixty_steps(ways):
+def test_steps_of_a_graph(ways):
     model = Scripted()
-    messages = played(graph_of(model, context_of(), ways=ways), None)
-    check(model, messages)
+    messages = played(graph_of(model, context_of(), ways=ways), None, turns=2)
+    check(model, messages, turns=2)
     assert strangers(model, messages) == []
 
 
-def test_sixty_steps_with_a_thread_in_an_event_loop():
+def test_steps_with_a_thread_in_an_event_loop():
     model, context = Scripted(), context_of()
     graph = graph_of(model, context, checkpointer=InMemorySaver())
 
     async def run() -> Any:
         found: Any = None
-        for turn in range(3):
+        for turn in range(2):
             found = await graph.ainvoke({"messages": [HumanMessage(world.asked(turn))]}, CONFIG)
         return found["messages"]
 
     messages = asyncio.run(run())
-    check(model, messages)
+    check(model, messages, turns=2)
     assert context.conversation("one").usage("scripted/scripted").compactions > 0
     context.close()
 
@@ -100,16 +100,16 @@ def test_the_hook_of_the_older_agent_leaves_the_state_whole(loop):
     agent = create_react_agent(model, tools, prompt=SYSTEM, pre_model_hook=hook, checkpointer=InMemorySaver())
 
     async def run() -> Any:
-        return [await agent.ainvoke({"messages": [HumanMessage(world.asked(turn))]}, CONFIG) for turn in range(3)][-1]
+        return [await agent.ainvoke({"messages": [HumanMessage(world.asked(turn))]}, CONFIG) for turn in range(1)][-1]
 
-    messages = asyncio.run(run())["messages"] if loop else played(agent, CONFIG)
-    check(model, messages)
+    messages = asyncio.run(run())["messages"] if loop else played(agent, CONFIG, turns=1)
+    check(model, messages, turns=1)
 
 
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
 def test_a_rejection_is_answered_by_a_shorter_request():
     model, context = Scripted(window=1_800), context_of()
-    messages = played(graph_of(model, context), None, turns=2)
+    messages = played(graph_of(model, context), None, turns=1)
     assert model.rejected
     assert faults(model, messages) == []
     error = KeyError("no such thing")
@@ -143,7 +143,7 @@ def test_it_works_outside_of_a_graph():
 
 def test_a_changed_system_prompt_keeps_the_plan():
     model, context = Scripted(), context_of()
-    messages = played(graph_of(model, context), None)
+    messages = played(graph_of(model, context), None, turns=1)
     first = context.view([SYSTEM, *messages], model)
     other = context.view([SystemMessage("You are another agent."), *messages], model)
     assert other[0].content == "You are another agent."

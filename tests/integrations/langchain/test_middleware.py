@@ -1,4 +1,4 @@
-"""The world's sixty steps in a real agent: sync, async and streamed, with a thread and without one."""
+"""The world's steps in a real agent: sync, async and streamed, with a thread and without one."""
 
 import asyncio
 from copy import deepcopy
@@ -15,28 +15,28 @@ from tests.integrations.langchain.scripted import Scripted, called, faults, stra
 CONFIG = config_of("one")
 
 
-def check(model: Scripted, messages: list[Any]) -> None:
+def check(model: Scripted, messages: list[Any], *, turns: int = 3) -> None:
     """What holds for each run of the world."""
-    assert len(model.requests) == world.STEPS
+    assert len(model.requests) == turns * world.TURN
     assert faults(model, messages) == []
     assert max(map(tokens_of, model.requests)) <= world.BUDGET
     assert any("<summary>" in str(message.content) for message in model.requests[-1])
-    assert [message.content for message in messages if message.type == "human"] == [*map(world.asked, range(3))]
+    assert [message.content for message in messages if message.type == "human"] == [*map(world.asked, range(turns))]
     for message in messages:
         if isinstance(message, ToolMessage) and message.name == "order":
             assert message.content.startswith("order "), "the state holds every result as it was"
     recalled = [
         message.content for message in messages if isinstance(message, ToolMessage) and message.name == "recall"
     ]
-    assert len(recalled) == 3
+    assert len(recalled) == turns
     assert all(world.order(0) in text for text in recalled)
 
 
-@pytest.mark.parametrize("style", ["", "anthropic", "responses"])
-def test_sixty_steps_without_a_thread(style):
+@pytest.mark.parametrize(("style", "turns"), [("", 3), ("anthropic", 2), ("responses", 2)])
+def test_sixty_steps_without_a_thread(style, turns):
     model = Scripted(script=lambda step: called(step, style))
-    messages = played(agent_of(model), None)
-    check(model, messages)
+    messages = played(agent_of(model), None, turns=turns)
+    check(model, messages, turns=turns)
     assert strangers(model, messages) == []
     assert world.broken_prefixes([without_system(request) for request in model.requests]) <= 12
 
@@ -51,46 +51,46 @@ def test_the_history_is_the_same_as_without_us():
         assert one.model_dump(exclude=ignored) == other.model_dump(exclude=ignored)
 
 
-def test_sixty_steps_with_a_checkpointer():
+def test_steps_with_a_checkpointer():
     model, middleware = Scripted(), middleware_of()
     agent = agent_of(model, middleware, checkpointer=InMemorySaver())
-    messages = played(agent, CONFIG)
-    check(model, messages)
+    messages = played(agent, CONFIG, turns=2)
+    check(model, messages, turns=2)
     usage = middleware.conversation("one").usage("scripted/scripted")
     assert usage.compactions >= world.broken_prefixes([without_system(request) for request in model.requests])
 
 
-def test_sixty_steps_in_an_event_loop():
+def test_steps_in_an_event_loop():
     model = Scripted()
     agent = agent_of(model, checkpointer=InMemorySaver())
 
     async def run() -> list[Any]:
         found: dict[str, Any] = {}
-        for turn in range(3):
+        for turn in range(2):
             found = await agent.ainvoke({"messages": [("user", world.asked(turn))]}, CONFIG)
         return found["messages"]
 
-    check(model, asyncio.run(run()))
+    check(model, asyncio.run(run()), turns=2)
 
 
 @pytest.mark.parametrize("loop", [False, True])
-def test_sixty_steps_streamed(loop):
+def test_steps_streamed(loop):
     model = Scripted()
     agent = agent_of(model, checkpointer=InMemorySaver())
     modes = ["messages", "updates", "values"]
     seen: list[Any] = []
 
     async def arun() -> None:
-        for turn in range(3):
+        for turn in range(1):
             async for event in agent.astream({"messages": [("user", world.asked(turn))]}, CONFIG, stream_mode=modes):
                 seen.append(event)
 
     if loop:
         asyncio.run(arun())
     else:
-        for turn in range(3):
+        for turn in range(1):
             seen += agent.stream({"messages": [("user", world.asked(turn))]}, CONFIG, stream_mode=modes)
-    check(model, agent.get_state(CONFIG).values["messages"])
+    check(model, agent.get_state(CONFIG).values["messages"], turns=1)
     words = [event[0].content for mode, event in seen if mode == "messages" and event[0].type == "AIMessageChunk"]
     assert "done " in words, "the answer was streamed word by word"
 
@@ -98,7 +98,7 @@ def test_sixty_steps_streamed(loop):
 def test_the_callers_messages_are_never_changed():
     model = Scripted()
     agent = agent_of(model)
-    messages = played(agent, None, turns=2)
+    messages = played(agent, None, turns=1)
     before = deepcopy(messages)
     agent.invoke({"messages": [*messages, HumanMessage("go on")]})
     assert messages == before
@@ -117,7 +117,7 @@ def test_two_threads_at_once_do_not_mix():
 
     async def run(agent: Any, name: str) -> Any:
         found = None
-        for turn in range(2):
+        for turn in range(1):
             said = [("user", f"{name}: {world.asked(turn)}")]
             found = await agent.ainvoke({"messages": said}, config_of(name))
         return found["messages"]

@@ -21,9 +21,9 @@ refusals_expected = pytest.mark.filterwarnings("ignore:the provider refused a re
 @refusals_expected
 def test_a_smaller_window_than_known_is_found():
     model = Scripted(window=1_800)
-    messages = played(agent_of(model), None)
+    messages = played(agent_of(model), None, turns=1)
     assert model.rejected
-    assert len(model.requests) == world.STEPS
+    assert len(model.requests) == world.TURN
     assert faults(model, messages) == []
 
 

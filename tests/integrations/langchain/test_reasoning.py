@@ -64,8 +64,8 @@ def run(kind: str, seed: int, turns: int) -> Any:
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_no_request_is_refused(kind):
-    model = run(kind, 0, 6)
-    assert len(model.requests) >= 18
+    model = run(kind, 0, 4)
+    assert len(model.requests) >= 12
     assert model.dropped == []
     shown = [str(request).count("signature") + str(request).count("encrypted_content") for request in model.requests]
     assert max(shown) > 1, "reasoning is in requests"

@@ -21,17 +21,17 @@ CONFIG = config_of("one")
 def test_a_restart_goes_on_where_it_was(tmp_path):
     saver, store = InMemorySaver(), f"sqlite:///{tmp_path}/agent.db"
     model, middleware = Scripted(), middleware_of(store=store, session="shop")
-    messages = played(agent_of(model, middleware, checkpointer=saver), CONFIG, turns=2)
+    messages = played(agent_of(model, middleware, checkpointer=saver), CONFIG, turns=1)
     compactions = middleware.conversation("one").usage("scripted/scripted").compactions
     assert middleware.conversation("one").session_id == "shop/one"
     assert compactions > 0
     middleware.close()
     again = middleware_of(store=store, session="shop")
     agent = agent_of(model, again, checkpointer=saver)
-    messages = agent.invoke({"messages": [HumanMessage(world.asked(2))]}, CONFIG)["messages"]
-    before, after = map(without_system, model.requests[39:41])
+    messages = agent.invoke({"messages": [HumanMessage(world.asked(1))]}, CONFIG)["messages"]
+    before, after = map(without_system, model.requests[19:21])
     assert [message.content for message in after[: len(before)]] == [message.content for message in before]
-    assert len(model.requests) == world.STEPS
+    assert len(model.requests) == 2 * world.TURN
     assert faults(model, messages) == []
     again.close()
 
