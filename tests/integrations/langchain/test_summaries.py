@@ -28,7 +28,7 @@ def test_a_chat_model_writes_summaries(loop):
     agent = agent_of(model, middleware, checkpointer=InMemorySaver())
 
     async def arun() -> None:
-        for turn in range(2):
+        for turn in range(1):
             async for event in agent.astream(
                 {"messages": [("user", world.asked(turn))]}, CONFIG, stream_mode="messages"
             ):
@@ -37,7 +37,7 @@ def test_a_chat_model_writes_summaries(loop):
     if loop:
         asyncio.run(arun())
     else:
-        for turn in range(2):
+        for turn in range(1):
             seen += agent.stream({"messages": [("user", world.asked(turn))]}, CONFIG, stream_mode="messages")
     assert small.requests
     assert [message.type for message in small.requests[0]] == ["system", "human"]
