@@ -106,11 +106,21 @@ def test_keys_hold_thread_agent_names_and_first_message():
     root = place_of("t/1", "model:8-4")
     assert root == Place("t/1", ())
     assert threads._key(root, said) == "t%2F1/writer"
+    assert place_of(0, "model:8-4") == Place("0", ())
     nested = place_of("t", "tools:8-4|plan:9|model:7")
     assert nested == Place("t", ("tools", "plan"))
     assert threads._key(nested, said) == "t/writer/tools/plan/m%2F1"
     assert threads._key(place_of(None, "model:1"), said) == "writer/m%2F1"
     assert threads._key(place_of("", ""), []) == "writer"
+
+
+def test_a_thread_may_be_a_number():
+    middleware = middleware_of()
+    agent = agent_of(Scripted(script=lambda step: AIMessage("done")), middleware, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": 7}}
+    agent.invoke({"messages": [HumanMessage("a")]}, config)
+    assert len(agent.invoke({"messages": [HumanMessage("b")]}, config)["messages"]) == 4
+    assert middleware.conversation(7).usage("scripted/scripted").messages == 4, "with the system prompt"
 
 
 def test_conversations_that_are_not_used_are_closed():

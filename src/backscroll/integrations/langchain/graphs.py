@@ -15,7 +15,7 @@ from backscroll.integrations.langchain.options import read_options
 from backscroll.integrations.langchain.recall import recall_tool
 from backscroll.integrations.langchain.requests import RequestReader
 from backscroll.integrations.langchain.sending import Sending
-from backscroll.integrations.langchain.threads import Place, Threads, running
+from backscroll.integrations.langchain.threads import Threads, place_of, running
 
 
 class LangGraphContext:
@@ -103,13 +103,13 @@ class LangGraphContext:
 
         return RunnableLambda(hook, ahook, name="backscroll")
 
-    def conversation(self, thread_id: str | None = None) -> LangChainConversation:
+    def conversation(self, thread_id: object = None) -> LangChainConversation:
         """Return the conversation of a thread, a `backscroll.AsyncContextManager`.
 
         Args:
-            thread_id: The thread. `None`: the one that runs.
+            thread_id: The thread, as the config names it. `None`: the one that runs.
         """
-        return self._threads.get(running() if thread_id is None else Place(thread_id, ()))
+        return self._threads.get(running() if thread_id is None else place_of(thread_id, None))
 
     def close(self) -> None:
         """Store what is buffered and close all conversations. They open again when they are used.

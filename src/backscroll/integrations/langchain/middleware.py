@@ -62,13 +62,13 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
                 lambda view: handler(request.override(messages=[*read.front, *view, *read.end]))  # type: ignore[list-item]  # a view holds what the state holds
             )
 
-    def conversation(self, thread_id: str | None = None) -> LangChainConversation:
+    def conversation(self, thread_id: object = None) -> LangChainConversation:
         """Return the conversation of a thread, a `backscroll.AsyncContextManager`.
 
         Args:
-            thread_id: The thread. `None`: the one that runs.
+            thread_id: The thread, as the config names it. `None`: the one that runs.
         """
-        return self._threads.get(running() if thread_id is None else Place(thread_id, ()))
+        return self._threads.get(running() if thread_id is None else place_of(thread_id, None))
 
     def close(self) -> None:
         """Store what is buffered and close all conversations. They open again when they are used.

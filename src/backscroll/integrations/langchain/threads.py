@@ -23,10 +23,14 @@ class Place(NamedTuple):
     """Names of the nodes around the agent, outermost first: empty unless it is a sub-agent."""
 
 
-def place_of(thread: str | None, namespace: str | None) -> Place:
-    """Return the place for a thread and LangGraph's namespace of a node, `name:id|name:id`; the last is the node."""
+def place_of(thread: object, namespace: str | None) -> Place:
+    """Return the place for a thread and LangGraph's namespace of a node, `name:id|name:id`; the last is the node.
+
+    Programs name threads by texts, numbers or UUIDs.
+    """
     parts = (namespace or "").split("|")[:-1]
-    return Place(thread or None, tuple(part.partition(":")[0] for part in parts))
+    named = None if thread is None or thread == "" else str(thread)
+    return Place(named, tuple(part.partition(":")[0] for part in parts))
 
 
 def running() -> Place:
