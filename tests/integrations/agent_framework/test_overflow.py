@@ -1,0 +1,194 @@
+"""A provider that refuses a request as too long gets a shorter one, before anything of an answer was handed on."""
+
+import asyncio
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ChatResponseUpdate, Content, Message
+from agent_framework.exceptions import ChatClientException, ChatClientInvalidRequestException
+
+from backscroll import BudgetError, RequestTooLargeError
+from backscroll.integrations.overflow_retry import MOST_REJECTIONS
+from tests.integrations.agent_framework.agents import agent_of, history_of, provider_of, say
+from tests.integrations.agent_framework.scripted import Overflow, Recorder, Scripted, as_openai, chat, text_of
+
+BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+REFUSALS = pytest.mark.filterwarnings("ignore:the provider refused a request")
+
+
+def wrapped() -> ChatClientException:
+    """A refusal as the framework's clients raise it."""
+    error = ChatClientException("the service failed to complete the prompt", inner_exception=Overflow())
+    error.__cause__ = Overflow()
+    return error
+
+
+def talked(client: Scripted, *, stream: bool = False, turns: int = 12, budget: int = 20_000) -> Any:
+    provider = provider_of(budget=budget)
+    agent = agent_of(client, provider)
+    session = agent.create_session()
+
+    async def run() -> None:
+        for turn in range(turns):
+            await say(agent, f"turn {turn}", session, stream=stream)
+
+    asyncio.run(run())
+    return provider, agent, session
+
+
+@REFUSALS
+@BOTH
+@pytest.mark.parametrize("error", [Overflow(), wrapped()], ids=["as it is", "wrapped"])
+def test_a_refusal_is_answered_by_a_shorter_request(stream, error):
+    client = Scripted(chat)
+    _, agent, session = talked(client, stream=stream)
+    client.requests.clear()
+    client.errors = [error, error]
+    asyncio.run(say(agent, "one more", session, stream=stream))
+    sizes = [len(text_of(request)) for request in client.requests]
+    assert len(sizes) == 3
+    assert all(later < earlier for earlier, later in pairwise(sizes))
+    assert [message.text for message in history_of(session)][-2] == "one more"
+    assert len(history_of(session)) == 26
+
+
+@REFUSALS
+@BOTH
+def test_what_was_refused_stays_out_of_the_next_requests(stream):
+    client = Scripted(chat, limit=4_000)
+    talked(client, stream=stream, turns=20)
+    refused = [len(text_of(request)) > 4_000 for request in client.requests]
+    assert 1 <= sum(refused) <= 4
+    assert client.answered == 20
+
+
+@REFUSALS
+@BOTH
+def test_too_many_refusals_end_in_an_error(stream):
+    client = Scripted(lambda step, messages: [Content.from_text(f"answer {step}: " + "as you say " * 3_000)])
+    _, agent, session = talked(client, stream=stream, budget=400_000)
+    client.requests.clear()
+    client.errors = [Overflow() for _ in range(100)]
+    with pytest.raises(RequestTooLargeError, match="24 times in a row"):
+        asyncio.run(say(agent, "one more", session, stream=stream))
+    assert len(client.requests) == MOST_REJECTIONS + 1
+    assert issubclass(RequestTooLargeError, BudgetError)
+    client.errors = []
+    asyncio.run(say(agent, "another", session, stream=stream))
+
+
+@BOTH
+def test_any_other_error_passes_unchanged(stream):
+    client, error = Scripted(chat), ChatClientInvalidRequestException("rate limit reached: too many tokens per minute")
+    _, agent, session = talked(client, stream=stream)
+    client.requests.clear()
+    client.errors = [error]
+    with pytest.raises(ChatClientInvalidRequestException) as raised:
+        asyncio.run(say(agent, "one more", session, stream=stream))
+    assert raised.value is error
+    assert len(client.requests) == 1
+
+
+class BreaksOff(Scripted):
+    """A client whose stream ends with a refusal behind its first update, once."""
+
+    broken = False
+
+    async def _updates(self, messages: Any) -> Any:
+        if self.broken:
+            self.broken = False
+            yield ChatResponseUpdate(role="assistant", contents=[Content.from_text("so far")])
+            raise Overflow
+        async for update in super()._updates(messages):
+            yield update
+
+
+def test_what_was_handed_on_is_not_sent_again():
+    client = BreaksOff(chat)
+    _, agent, session = talked(client, stream=True)
+    client.requests.clear()
+    client.broken = True
+    with pytest.raises(Overflow):
+        asyncio.run(say(agent, "one more", session, stream=True))
+    assert len(client.requests) == 1
+
+
+def test_a_reader_may_leave_a_stream():
+    client = Scripted(chat)
+    provider, agent, session = talked(client, stream=True)
+
+    async def leave() -> None:
+        async with agent.run("one more", session=session, stream=True) as running:
+            async for _ in running:
+                break
+
+    asyncio.run(leave())
+    assert provider.conversation(session, agent).calls == 0
+    asyncio.run(say(agent, "another", session, stream=True))
+    assert text_of(client.requests[-1][-1:]) == "another"
+
+
+class Again(ChatMiddleware):
+    """Middleware that asks again where the first answer is empty, as users write it."""
+
+    async def process(self, context: ChatContext, call_next: Any) -> None:
+        await call_next()
+        await call_next()
+
+
+def test_middleware_that_asks_again_does_not_ask_with_a_view():
+    recorder = Recorder()
+    client = Scripted(chat, middleware=[recorder, Again()])
+    provider = provider_of(budget=1_500)
+    agent = agent_of(client, provider)
+    session = agent.create_session()
+
+    async def run() -> None:
+        for turn in range(12):
+            await say(agent, f"turn {turn}", session)
+
+    asyncio.run(run())
+    assert [len(given) for given in recorder.given] == list(range(1, 24, 2))
+    assert len(client.requests[-1]) < 16
+    assert as_openai(client.requests[-1]) == as_openai(client.requests[-2])
+    assert len(asyncio.run(provider.conversation(session, agent).get_messages())) == 24
+
+
+def test_a_budget_that_nothing_fits_is_an_error():
+    client = Scripted(chat)
+    agent = agent_of(client, provider_of(budget=150))
+    with pytest.raises(BudgetError):
+        asyncio.run(say(agent, "word " * 2_000, agent.create_session()))
+    assert client.requests == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_updates_that_middleware_changes_are_in_the_answer(stream):
+    class Shouts(ChatMiddleware):
+        async def process(self, context: ChatContext, call_next: Any) -> None:
+            context.stream_transform_hooks.append(_shouted)
+            await call_next()
+            if isinstance(context.result, ChatResponse):
+                context.result = ChatResponse(messages=[Message("assistant", [context.result.text.upper()])])
+
+    client = Scripted(lambda step, messages: [Content.from_text("fine")], middleware=[Shouts()])
+    agent = agent_of(client, provider_of())
+    assert asyncio.run(say(agent, "hello", agent.create_session(), stream=stream)) == "FINE"
+
+
+def _shouted(update: ChatResponseUpdate) -> ChatResponseUpdate:
+    contents = [Content.from_text(each.text.upper()) if each.type == "text" else each for each in update.contents]
+    return ChatResponseUpdate(role="assistant", contents=contents, message_id=update.message_id)
+
+
+def test_an_answer_that_filled_the_window_makes_the_next_view_shorter():
+    client = Scripted(chat)
+    _, agent, session = talked(client)
+    before = len(text_of(client.requests[-1]))
+    client.finish = "model_context_window_exceeded"
+    with pytest.warns(RuntimeWarning, match="refused a request"):
+        asyncio.run(say(agent, "one more", session))
+    client.finish = None
+    asyncio.run(say(agent, "another", session))
+    assert len(text_of(client.requests[-1])) < before
