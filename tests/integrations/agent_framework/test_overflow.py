@@ -24,8 +24,8 @@ def wrapped() -> ChatClientException:
     return error
 
 
-def talked(client: Scripted, *, stream: bool = False, turns: int = 12, budget: int = 20_000) -> Any:
-    provider = provider_of(budget=budget)
+def talked(client: Scripted, *, stream: bool = False, turns: int = 12) -> Any:
+    provider = provider_of(budget=20_000)
     agent = agent_of(client, provider)
     session = agent.create_session()
 
@@ -66,16 +66,29 @@ def test_what_was_refused_stays_out_of_the_next_requests(stream):
 @REFUSALS
 @BOTH
 def test_too_many_refusals_end_in_an_error(stream):
-    client = Scripted(lambda step, messages: [Content.from_text(f"answer {step}: " + "as you say " * 3_000)])
-    _, agent, session = talked(client, stream=stream, budget=400_000)
+    client = Scripted(chat)
+    _, agent, session = talked(client, stream=stream)
     client.requests.clear()
-    client.errors = [Overflow() for _ in range(100)]
+    client.errors = [ValueError("prompt is too long: 20000 tokens > 19999 maximum") for _ in range(100)]
     with pytest.raises(RequestTooLargeError, match="24 times in a row"):
         asyncio.run(say(agent, "one more", session, stream=stream))
     assert len(client.requests) == MOST_REJECTIONS + 1
-    assert issubclass(RequestTooLargeError, BudgetError)
     client.errors = []
     asyncio.run(say(agent, "another", session, stream=stream))
+
+
+@REFUSALS
+@BOTH
+def test_requests_get_shorter_until_nothing_fits(stream):
+    client = Scripted(chat)
+    _, agent, session = talked(client, stream=stream)
+    client.requests.clear()
+    client.errors = [Overflow() for _ in range(100)]
+    with pytest.raises(BudgetError, match="since the provider refused a request"):
+        asyncio.run(say(agent, "one more", session, stream=stream))
+    sizes = [len(text_of(request)) for request in client.requests]
+    assert 3 < len(sizes) <= MOST_REJECTIONS
+    assert all(later < earlier for earlier, later in pairwise(sizes))
 
 
 @BOTH
