@@ -67,9 +67,11 @@ def test_what_was_refused_stays_out_of_the_next_requests(stream):
 @BOTH
 def test_too_many_refusals_end_in_an_error(stream):
     client = Scripted(chat)
-    _, agent, session = talked(client, stream=stream)
-    client.requests.clear()
-    client.errors = [ValueError("prompt is too long: 20000 tokens > 19999 maximum") for _ in range(100)]
+    agent = agent_of(client, provider_of(budget=400_000, compact_threshold=0.99, target_usage=0.98))
+    session = agent.create_session()
+    long = [Message(("user", "assistant")[at % 2], [f"message {at} " + "as you say " * 80]) for at in range(1_000)]
+    session.state["in_memory"] = {"messages": long}
+    client.errors = [Overflow() for _ in range(100)]
     with pytest.raises(RequestTooLargeError, match="24 times in a row"):
         asyncio.run(say(agent, "one more", session, stream=stream))
     assert len(client.requests) == MOST_REJECTIONS + 1
