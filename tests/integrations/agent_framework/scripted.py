@@ -72,6 +72,8 @@ class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         self.answered = 0
         self.finish: Any = "stop"
         """Why answers end."""
+        self.counts = True
+        """Whether answers say how many tokens the request had."""
 
     def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **kwargs: Any) -> Any:
         self.requests.append(list(messages))
@@ -81,7 +83,7 @@ class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
     async def _whole(self, messages: Any) -> ChatResponse:
         contents, usage = self._answer(messages)
         return ChatResponse(
-            messages=[Message("assistant", contents)], usage_details=usage, finish_reason=self.finish
+            messages=[Message("assistant", contents)], usage_details=usage or None, finish_reason=self.finish
         )
 
     async def _updates(self, messages: Any) -> Any:
@@ -89,7 +91,7 @@ class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         names = {"message_id": f"m{self.answered}", "response_id": f"r{self.answered}"}
         for content in contents:
             yield ChatResponseUpdate(role="assistant", contents=[content], **names)
-        yield ChatResponseUpdate(contents=[Content.from_usage(usage)], **names)
+        yield ChatResponseUpdate(contents=[Content.from_usage(usage)] if usage else [], **names)
 
     def _answer(self, messages: Any) -> Any:
         if self.errors and (error := self.errors.pop(0)) is not None:
@@ -100,7 +102,7 @@ class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         contents = self.script(self.answered, list(messages))
         self.answered += 1
         tokens = size // 4 + 300
-        return contents, {"input_token_count": tokens, "output_token_count": 9, "total_token_count": tokens + 9}
+        return contents, self.counts and {"input_token_count": tokens, "output_token_count": 9, "total_token_count": tokens + 9}
 
 
 class Recorder(ChatMiddleware):
