@@ -102,7 +102,11 @@ class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         contents = self.script(self.answered, list(messages))
         self.answered += 1
         tokens = size // 4 + 300
-        return contents, self.counts and {"input_token_count": tokens, "output_token_count": 9, "total_token_count": tokens + 9}
+        return contents, self.counts and {
+            "input_token_count": tokens,
+            "output_token_count": 9,
+            "total_token_count": tokens + 9,
+        }
 
 
 class Recorder(ChatMiddleware):

@@ -49,7 +49,9 @@ def test_one_agent_may_serve_two_sessions_at_once():
 
     async def run() -> None:
         for turn in range(6):
-            await asyncio.gather(*(say(agent, f"{name} {turn}", each) for name, each in zip("ab", sessions, strict=True)))
+            await asyncio.gather(
+                *(say(agent, f"{name} {turn}", each) for name, each in zip("ab", sessions, strict=True))
+            )
 
     asyncio.run(run())
     for name, session in zip("ab", sessions, strict=True):

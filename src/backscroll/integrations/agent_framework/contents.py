@@ -24,7 +24,7 @@ def to_blocks(contents: Sequence[Content], role: str) -> list[Block]:
         contents: The contents.
         role: The role of the message: an assistant's message holds only results of what a server executed.
     """
-    sealed = any(content.type == "text_reasoning" and content.protected_data for content in contents)
+    sealed = any(content.type == "text_reasoning" and _seal(content) for content in contents)
     return [_to_block(content, sealed=sealed, served=role == "assistant") for content in contents]
 
 
@@ -40,10 +40,15 @@ def _text(content: Content) -> Block:
     return {"type": "text", "text": content.text or ""}
 
 
+def _seal(content: Content) -> str:
+    """Return the signature of reasoning, or its encrypted text."""
+    return content.protected_data or str(content.additional_properties.get("encrypted_content") or "")
+
+
 def _reasoning(content: Content, *, sealed: bool) -> Block:
     if content.text is None:
-        return {"type": "redacted_thinking", "data": content.protected_data or ""}
-    signature = {"signature": content.protected_data or _IN_ANOTHER} if sealed else {}
+        return {"type": "redacted_thinking", "data": _seal(content)}
+    signature = {"signature": _seal(content) or _IN_ANOTHER} if sealed else {}
     return {"type": "thinking", "thinking": content.text, **signature}
 
 

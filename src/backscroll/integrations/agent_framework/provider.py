@@ -43,7 +43,7 @@ class BackscrollProvider(ContextProvider):
     ) -> None:
         super().__init__(source_id)
         refuse_options(options)
-        self._translation = AgentFrameworkTranslation(source_id)
+        self._translation = AgentFrameworkTranslation()
         self._with_recall_tool = with_recall_tool
         self._conversations = Conversations[Conversation[Message]](self._make, options, most=max_conversations)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
 
 from agent_framework import Content
 from agent_framework import Message as Native
@@ -12,16 +11,9 @@ from backscroll.integrations.agent_framework.media import Block
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 
-_ATTRIBUTION = "_attribution"
-"""The framework's key for the provider that a message comes from. The client for the Responses API sends the server's
-ids of a message without it; but these demand the reasoning that a view may have left out."""
-
 
 class AgentFrameworkTranslation(Translation[Native]):
     """Messages of Agent Framework. A message of the role `tool` is one of the user with blocks of results."""
-
-    def __init__(self, source_id: str) -> None:
-        self._source_id = source_id
 
     def to_message(self, native: Native) -> Message:
         """Return the message with one block a content."""
@@ -37,12 +29,9 @@ class AgentFrameworkTranslation(Translation[Native]):
             return Native(_role(message, shown), shown)
         made = copy(natives[0])
         made.contents = shown
-        made.additional_properties = self._attributed(natives[0].additional_properties)
-        made.raw_representation = None
+        made.additional_properties = dict(made.additional_properties)
+        made.raw_representation = None  # it says what the view changed
         return made
-
-    def _attributed(self, properties: Any) -> dict[str, Any]:
-        return {_ATTRIBUTION: {"source_id": self._source_id}, **properties}
 
 
 def _role(message: Message, contents: Sequence[Content]) -> str:
