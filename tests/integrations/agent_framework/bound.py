@@ -4,7 +4,6 @@ They map contents as the framework's own clients do (agent-framework-anthropic 1
 1.17, read in November 2026).
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
