@@ -109,8 +109,9 @@ def test_no_request_is_over_the_budget(stream):
 @BOTH
 def test_the_model_recalls_what_was_left_out(stream):
     run = done(stream=stream)
-    answers = [content for message in history_of(run.session) for content in message.contents
-               if content.call_id in {"call_15", "call_35", "call_55"} and content.type == "function_result"]  # fmt: skip
+    contents = [content for message in history_of(run.session) for content in message.contents]
+    called = {"call_15", "call_35", "call_55"}
+    answers = [each for each in contents if each.call_id in called and each.type == "function_result"]
     assert len(answers) == 3
     assert all(world.order(0) in answer.result for answer in answers)
     assert all(any(tool.name == "recall" for tool in options["tools"]) for options in run.client.options)

@@ -49,9 +49,11 @@ def test_messages_of_other_providers_are_in_the_request_only(before):
             assert request[0] is remembered[0]
         else:
             question = next((at for at, m in enumerate(request) if m.text == world.asked(step // world.TURN)), None)
-            assert question is not None and request[question - 1] is remembered[0]
+            assert question is not None
+            assert request[question - 1] is remembered[0]
     stored = asyncio.run(provider.conversation(session, agent).get_messages())
-    assert len(stored) == 120 and "memory of run" not in str(stored)
+    assert len(stored) == 120
+    assert "memory of run" not in str(stored)
     assert provider.conversation(session, agent).usage(LANE).compactions > 3
     broken = world.broken_prefixes([as_openai(request) for request in client.requests])
     assert broken <= provider.conversation(session, agent).usage(LANE).compactions + 2, "one a new run"
@@ -82,7 +84,8 @@ def test_a_message_that_middleware_puts_in_front_stays_in_front():
     client, stored, _ = edited(lambda messages: [note, *messages])
     assert all(request[0] is note for request in client.requests)
     assert all(request.count(note) == 1 for request in client.requests)
-    assert len(stored) == 80 and "Monday" not in str(stored)
+    assert len(stored) == 80
+    assert "Monday" not in str(stored)
 
 
 def test_a_message_that_middleware_appends_is_at_the_end():

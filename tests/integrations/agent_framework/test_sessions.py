@@ -60,7 +60,7 @@ def test_one_agent_may_serve_two_sessions_at_once():
         assert said == [f"{name} {turn}" for turn in range(6)]
 
 
-def test_a_sub_agent_in_the_same_session_has_its_own_conversation():
+def test_a_sub_agent_in_a_session_has_its_own_conversation():
     provider = provider_of()
     inner = agent_of(Scripted(chat), provider, name="helper", tools=[])
     asking = [calls(world.Called("c0", "helper", {"task": "look around"})), [Content.from_text("done")]]
@@ -70,7 +70,8 @@ def test_a_sub_agent_in_the_same_session_has_its_own_conversation():
     asyncio.run(say(outer, "have the helper look around", session))
     stored = [asyncio.run(provider.conversation(session, agent).get_messages()) for agent in (outer, inner)]
     assert [message["role"] for message in stored[0]] == ["user", "assistant", "user", "assistant"]
-    assert "look around" in str(stored[1]) and "have the helper" not in str(stored[1])
+    assert "look around" in str(stored[1])
+    assert "have the helper" not in str(stored[1])
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -102,7 +102,7 @@ def test_middleware_of_a_provider_sees_the_whole_conversation():
     session = agent.create_session()
     for turn in range(2):
         asyncio.run(agent.run(f"turn {turn}", session=session))
-    assert [message.text for message in outer.given[1]][0] == "a memory"
+    assert outer.given[1][0].text == "a memory"
     assert len(outer.given[1]) == 4
     kept = [content for message in session.state["in_memory"]["messages"] for content in message.contents]
     shown = [content for message in outer.given[1] for content in message.contents]

@@ -1,6 +1,7 @@
 """What providers count reaches the bill, with the cached parts apart."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,14 +15,18 @@ from tests.integrations.agent_framework.scripted import Scripted, chat
 CACHE = {"cache_read_input_token_count": 60, "cache_creation_input_token_count": 30}
 
 
+def usage_of(given: int, answer: int = 5, total: int | None = None, **cache: int) -> dict[str, Any]:
+    return {"input_token_count": given, "output_token_count": answer, "total_token_count": total, **cache}
+
+
 @pytest.mark.parametrize(
     ("usage", "provider", "counted"),
     [
-        ({"input_token_count": 100, "output_token_count": 5, "total_token_count": 105, **CACHE}, "openai", (10, 60, 30, 5)),
-        ({"input_token_count": 10, "output_token_count": 5, "total_token_count": 105, **CACHE}, "other", (10, 60, 30, 5)),
-        ({"input_token_count": 10, "output_token_count": 5, **CACHE}, "anthropic", (10, 60, 30, 5)),
-        ({"input_token_count": 10, "output_token_count": 5, **CACHE}, "aws.anthropic", (10, 60, 30, 5)),
-        ({"input_token_count": 100, "output_token_count": 5, **CACHE}, "openai", (10, 60, 30, 5)),
+        (usage_of(100, total=105, **CACHE), "openai", (10, 60, 30, 5)),
+        (usage_of(10, total=105, **CACHE), "other", (10, 60, 30, 5)),
+        (usage_of(10, **CACHE), "anthropic", (10, 60, 30, 5)),
+        (usage_of(10, **CACHE), "aws.anthropic", (10, 60, 30, 5)),
+        (usage_of(100, **CACHE), "openai", (10, 60, 30, 5)),
         ({"input_token_count": 100}, "openai", (100, 0, 0, 0)),
     ],
 )  # fmt: skip  # one line a case
@@ -34,7 +39,11 @@ def test_without_a_count_of_the_prompt_there_is_none(usage):
     assert counted_in(usage, "openai") is None
 
 
-@given(st.dictionaries(st.sampled_from(["input_token_count", "total_token_count", *CACHE]), st.integers(0, 999) | st.none()))
+@given(
+    st.dictionaries(
+        st.sampled_from(["input_token_count", "total_token_count", *CACHE]), st.integers(0, 999) | st.none()
+    )
+)
 def test_no_count_is_negative(usage):
     counted = counted_in(usage, "openai")
     assert counted is None or min(counted) >= 0

@@ -3,7 +3,7 @@
 - `provider.py`: the context provider, which gives each run its middleware and the recall tool
 - `view_middleware.py`: the model calls of one run, each with a view, sent again after a refusal
 - `request_parts.py`: which messages of a request belong to the conversation, and which to this request only
-- `overhead.py`: what a request holds besides the conversation, in tokens
+- `overhead.py`: what a request holds outside the conversation, in tokens
 - `translation.py`: messages of the framework as messages of Anthropic's dialect, and back
 - `contents.py`, `media.py`: one content as one block, and a changed block as a content
 - `recall_tool.py`: the tool that reads what views left out

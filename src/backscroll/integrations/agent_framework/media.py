@@ -23,7 +23,7 @@ def media_block(content: Content) -> Block:
 
 
 def without_data(value: Any) -> Any:
-    """Return a JSON value in which the data of `data:` URIs is left out: nobody reads it as a text."""
+    """Return a JSON value in which the data of `data:` URIs is left out: no model reads it as a text."""
     if isinstance(value, dict):
         return {key: without_data(inner) for key, inner in value.items()}
     if isinstance(value, list):
