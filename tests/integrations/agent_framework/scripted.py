@@ -114,12 +114,12 @@ class Recorder(ChatMiddleware):
 
     def __init__(self) -> None:
         self.given: list[list[Message]] = []
-        self.left: list[list[Message]] = []
+        self.contexts: list[ChatContext] = []
 
     async def process(self, context: ChatContext, call_next: Any) -> None:
         self.given.append(list(context.messages))
+        self.contexts.append(context)
         await call_next()
-        self.left.append(list(context.messages))
 
 
 def text_of(messages: Any) -> str:

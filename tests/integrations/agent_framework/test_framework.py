@@ -63,8 +63,8 @@ def test_the_history_is_whole(stream):
 @BOTH
 def test_the_requests_of_the_framework_are_given_back(stream):
     run = done(stream=stream)
-    pairs = list(zip(run.recorder.given, run.recorder.left, strict=True))
-    assert all(one is other for given, left in pairs for one, other in zip(given, left, strict=True))
+    for given, context in zip(run.recorder.given, run.recorder.contexts, strict=True):
+        assert all(one is other for one, other in zip(given, context.messages, strict=True))
 
 
 @BOTH

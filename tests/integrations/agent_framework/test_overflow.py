@@ -5,13 +5,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ChatResponseUpdate, Content, Message
+from agent_framework import Agent, ChatContext, ChatMiddleware, ChatResponseUpdate, Content, Message
 from agent_framework.exceptions import ChatClientException, ChatClientInvalidRequestException
 
 from backscroll import BudgetError, RequestTooLargeError
 from backscroll.integrations.overflow_retry import MOST_REJECTIONS
-from tests.integrations.agent_framework.agents import agent_of, history_of, provider_of, say
-from tests.integrations.agent_framework.scripted import Overflow, Recorder, Scripted, as_openai, chat, text_of
+from tests.integrations import world
+from tests.integrations.agent_framework.agents import agent_of, history_of, order, provider_of, say
+from tests.integrations.agent_framework.scripted import Overflow, Recorder, Scripted, as_openai, calls, chat, text_of
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 REFUSALS = pytest.mark.filterwarnings("ignore:the provider refused a request")
@@ -183,18 +184,29 @@ def test_a_budget_that_nothing_fits_is_an_error():
     assert client.requests == []
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_updates_that_middleware_changes_are_in_the_answer(stream):
-    class Shouts(ChatMiddleware):
-        async def process(self, context: ChatContext, call_next: Any) -> None:
-            context.stream_transform_hooks.append(_shouted)
-            await call_next()
-            if isinstance(context.result, ChatResponse):
-                context.result = ChatResponse(messages=[Message("assistant", [context.result.text.upper()])])
+class Shouts(ChatMiddleware):
+    """Middleware that changes the updates of a stream."""
 
-    client = Scripted(lambda step, messages: [Content.from_text("fine")], middleware=[Shouts()])
-    agent = agent_of(client, provider_of())
-    assert asyncio.run(say(agent, "hello", agent.create_session(), stream=stream)) == "FINE"
+    async def process(self, context: ChatContext, call_next: Any) -> None:
+        context.stream_transform_hooks.append(_shouted)
+        await call_next()
+
+
+def test_a_stream_is_changed_by_middleware_as_without_backscroll():
+    def answer(step: int, messages: list[Message]) -> list[Content]:
+        called = calls(world.Called("c", "order", {"number": 1})) if step == 0 else []
+        return [Content.from_text("fine"), *called]
+
+    async def streamed(*providers: Any) -> Any:
+        client = Scripted(answer, middleware=[Shouts()])
+        agent = Agent(client, tools=[order], context_providers=providers)
+        running = agent.run("hello", session=agent.create_session(), stream=True)
+        updates = [update.text async for update in running]
+        return updates, (await running.get_final_response()).text, [as_openai(each) for each in client.requests]
+
+    ours, theirs = asyncio.run(streamed(provider_of())), asyncio.run(streamed())
+    assert ours == theirs
+    assert "FINE" in ours[0]
 
 
 def _shouted(update: ChatResponseUpdate) -> ChatResponseUpdate:

@@ -14,6 +14,7 @@ from agent_framework import (
     tool,
 )
 
+from backscroll.integrations.agent_framework.request_parts import RequestParts
 from tests.integrations import world
 from tests.integrations.agent_framework.agents import LANE, agent_of, history_of, provider_of, say, work_through
 from tests.integrations.agent_framework.scripted import Recorder, Scripted, as_openai, calls, chat, text_of
@@ -86,6 +87,14 @@ def test_a_message_that_middleware_puts_in_front_stays_in_front():
     assert all(request.count(note) == 1 for request in client.requests)
     assert len(stored) == 80
     assert "Monday" not in str(stored)
+
+
+def test_what_is_in_front_stays_there_where_the_view_changes_the_first():
+    note, history = Message("system", ["Monday."]), [Message("user", ["long"]), Message("assistant", ["fine"])]
+    view = [Message("user", ["l..."]), history[1]]
+    assert RequestParts(history, [(0, note)]).woven(view) == [note, *view]
+    assert RequestParts(history, [(1, note)]).woven(view) == [view[0], note, view[1]]
+    assert RequestParts(history, [(2, note)]).woven(view) == [*view, note]
 
 
 def test_a_message_that_middleware_appends_is_at_the_end():

@@ -59,7 +59,7 @@ def steps_behind(messages: int) -> list[tuple[int, int]]:
 
 
 def test_a_step_reads_only_what_is_new():
-    few, many = steps_behind(200), steps_behind(2_000)
+    few, many = steps_behind(200), steps_behind(1_000)
     assert max(read for read, _ in many) <= 150
     assert sum(read for read, _ in many) <= 1.1 * sum(read for read, _ in few)
     assert sum(counted for _, counted in many) <= 1.3 * sum(counted for _, counted in few)

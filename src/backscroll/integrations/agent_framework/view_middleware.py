@@ -109,21 +109,12 @@ class ViewMiddleware(ChatMiddleware):
 
     def _stream(self, context: ChatContext, call_next: CallNext, parts: RequestParts) -> None:
         """Put a stream in the place of the result that sends again while nothing was handed on."""
-        handed: list[ChatResponseUpdate] = []
         ends: list[ChatResponse[Any]] = []
 
         def finish(updates: Sequence[ChatResponseUpdate]) -> ChatResponse[Any]:
-            if ends and all(one is other for one, other in zip(updates, handed, strict=False)):
-                return ends[0]
-            shape = (context.options or {}).get("response_format")
-            return ChatResponse.from_updates(updates, output_format_type=shape)
+            return ends[0] if ends else ChatResponse.from_updates(updates)  # the latter of a stream that broke off
 
-        async def updates() -> AsyncIterator[ChatResponseUpdate]:
-            async for update in self._streamed(context, call_next, parts, ends):
-                handed.append(update)
-                yield update
-
-        context.result = ResponseStream(updates(), finalizer=finish)
+        context.result = ResponseStream(self._streamed(context, call_next, parts, ends), finalizer=finish)
 
     async def _streamed(
         self, context: ChatContext, call_next: CallNext, parts: RequestParts, ends: list[ChatResponse[Any]]
