@@ -27,12 +27,12 @@ def thinker(seed: int) -> Any:
     return answer
 
 
-@pytest.mark.parametrize("client", [BoundAnthropic, BoundOpenAI])
+@pytest.mark.parametrize(("client", "budget"), [(BoundAnthropic, 8_000), (BoundOpenAI, 4_000)])
 @pytest.mark.parametrize("stream", [False, True])
-def test_no_request_is_refused_for_its_reasoning(client, stream):
+def test_no_request_is_refused_for_its_reasoning(client, budget, stream):
     model, recorder = client(thinker(len(client.__name__))), Recorder()
     model.chat_middleware = [recorder]
-    provider = provider_of(budget=4_000)
+    provider = provider_of(budget=budget)
     agent = agent_of(model, provider, default_options={"store": False})
     session = agent.create_session()
 
@@ -44,7 +44,7 @@ def test_no_request_is_refused_for_its_reasoning(client, stream):
     lane = f"{model.OTEL_PROVIDER_NAME}/{model.model}"
     assert model.answered == len(model.requests) == 36
     assert model.dropped == []
-    assert model.sealed > 6
+    assert model.sealed > 12
     assert provider.conversation(session, agent).usage(lane).compactions > 2
     pairs = zip(model.requests, recorder.given, strict=True)
     assert world.faults((as_openai(request), as_openai(given)) for request, given in pairs) == []

@@ -36,7 +36,7 @@ from tests.integrations.agent_framework.scripted import Recorder, Scripted, chat
         (SessionContext.extend_tools, {"source_id", "tools"}),
         (SessionContext.get_messages, {"include_input"}),
         (ChatMiddleware.process, {"context", "call_next"}),
-        (ChatResponse.from_updates, {"updates", "output_format_type"}),
+        (ChatResponse.from_updates, {"updates"}),
         (ResponseStream.__init__, {"stream", "finalizer"}),
         (ResponseStream.get_final_response, set()),
         (Message.__init__, {"role", "contents"}),
