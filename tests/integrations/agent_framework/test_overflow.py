@@ -214,7 +214,7 @@ def _shouted(update: ChatResponseUpdate) -> ChatResponseUpdate:
     return ChatResponseUpdate(role="assistant", contents=contents, message_id=update.message_id)
 
 
-def test_after_an_answer_that_filled_the_window_views_are_shorter():
+def test_an_answer_that_filled_the_window_shortens_the_next_view():
     client = Scripted(chat)
     _, agent, session = talked(client)
     before = len(text_of(client.requests[-1]))

@@ -89,7 +89,7 @@ def test_a_message_that_middleware_puts_in_front_stays_in_front():
     assert "Monday" not in str(stored)
 
 
-def test_what_is_in_front_stays_there_where_the_view_changes_the_first():
+def test_what_is_in_front_stays_there_in_every_view():
     note, history = Message("system", ["Monday."]), [Message("user", ["long"]), Message("assistant", ["fine"])]
     view = [Message("user", ["l..."]), history[1]]
     assert RequestParts(history, [(0, note)]).woven(view) == [note, *view]

@@ -69,6 +69,7 @@ def test_a_changed_text_changes_its_content_only(native, text):
 
 def result_of(*items: Content) -> Message:
     content = Content.from_function_result("c", result=list(items), additional_properties={"note": 1})
+    content.raw_representation = object()
     return Message("tool", [content], author_name="shop", message_id="m", raw_representation=object())
 
 
@@ -80,6 +81,7 @@ def test_a_shortened_result_keeps_what_only_the_framework_knows():
     (content,) = made.contents
     assert (made.role, made.author_name, made.message_id, made.raw_representation) == ("tool", "shop", "m", None)
     assert (content.call_id, content.result, content.additional_properties) == ("c", "short", {"note": 1})
+    assert content.raw_representation is None, "it has the long text"
     assert [item.text for item in content.items] == ["short", None]
     assert content.items[1] is PICTURE
     assert native.contents[0].result != "short"
