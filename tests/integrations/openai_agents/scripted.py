@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from agents import Agent, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
 from agents.models.interface import Model
 from agents.run_config import ModelInputData
@@ -17,6 +18,10 @@ from tests.integrations import world
 
 set_tracing_disabled(True)
 TOO_LONG = "This model's maximum context length is 3000 tokens. However, your messages resulted in 4000 tokens."
+
+
+BOTH_WAYS = pytest.mark.parametrize("streamed", [pytest.param(False, marks=pytest.mark.long), True])
+"""Streamed in the usual run; not streamed as well in the long one. Short tests run both at once."""
 
 
 class Refused(Exception):

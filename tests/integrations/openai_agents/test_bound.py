@@ -31,31 +31,31 @@ def working(**options):
     return fake, managed(responses_model(fake), budget=world.BUDGET, **options)
 
 
-def work(streamed, **settings):
-    """Sixty requests in three turns. Returns the fake and the spy."""
+def work(streamed, turns, **settings):
+    """Turns of twenty requests. Returns the fake and the spy."""
     fake, model = working()
     spy = Spy()
     settings = ModelSettings(response_include=["reasoning.encrypted_content"], **settings)
     agent = agent_with(model, model.recall_tool, model_settings=settings)
 
-    async def turns():
+    async def work_on():
         items = []
-        for turn in range(world.STEPS // world.TURN):
+        for turn in range(turns):
             said = [*items, {"role": "user", "content": world.asked(turn)}]
             items = (await run(agent, said, streamed=streamed, run_config=spy.config())).to_input_list()
 
-    asyncio.run(turns())
+    asyncio.run(work_on())
     return fake, spy
 
 
-@pytest.mark.parametrize(("streamed", "stored"), [(False, True), (True, False)])
-def test_no_request_is_refused_and_no_reasoning_dropped(streamed, stored):
-    fake, spy = work(streamed, store=stored)
+@pytest.mark.parametrize(("streamed", "turns", "stored"), [(False, 3, True), (True, 2, False)])
+def test_no_request_is_refused_and_no_reasoning_dropped(streamed, turns, stored):
+    fake, spy = work(streamed, turns, store=stored)
     requests = [request["input"] for request in fake.requests]
-    assert len(requests) == len(spy.histories) == world.STEPS, "each request was accepted the first time"
+    assert len(requests) == len(spy.histories) == turns * world.TURN, "each request was accepted the first time"
     assert judged(requests, spy.histories) == []
     sealed = [sum(item.get("type") == "reasoning" for item in request) for request in requests]
-    assert sum(sealed) > 150, "reasoning is kept where it is valid"
+    assert sum(sealed) > 40 * turns, "reasoning is kept where it is valid"
     assert world.broken_prefixes(requests) > 3, "compactions changed what reasoning is bound to"
 
 

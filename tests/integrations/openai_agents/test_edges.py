@@ -11,7 +11,16 @@ from openai.types.responses.response_usage import InputTokensDetails
 
 from backscroll.integrations.openai_agents import managed
 from tests.integrations import world
-from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, run, tokens
+from tests.integrations.openai_agents.scripted import (
+    BOTH_WAYS,
+    FollowingModel,
+    Spy,
+    agent_with,
+    items_at,
+    judged,
+    run,
+    tokens,
+)
 
 PICTURE = f"data:image/png;base64,{world.PNG}"
 
@@ -26,7 +35,7 @@ def look(number: int) -> ToolOutputImage:
     return ToolOutputImage(image_url=PICTURE)
 
 
-@pytest.mark.parametrize("streamed", [False, True])
+@BOTH_WAYS
 def test_pictures_pass_the_gate(streamed):
     """In what the user says, and in what a tool answers."""
 
@@ -54,7 +63,7 @@ def test_pictures_pass_the_gate(streamed):
     assert 0 < kept < json.dumps(spy.histories[-1]).count(world.PNG)
 
 
-@pytest.mark.parametrize("streamed", [False, True])
+@BOTH_WAYS
 def test_a_reminder_that_others_add_to_each_request_is_sent(streamed):
     """A filter of the user adds an item at the end of each request, and takes it out of the next."""
     histories = []

@@ -11,7 +11,16 @@ from agents.testing import assistant_message, function_call
 from backscroll import BudgetError, ConfigurationError
 from backscroll.integrations.openai_agents import ManagedModels
 from tests.integrations import world
-from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, order, run
+from tests.integrations.openai_agents.scripted import (
+    BOTH_WAYS,
+    FollowingModel,
+    Spy,
+    agent_with,
+    items_at,
+    judged,
+    order,
+    run,
+)
 
 
 def filtered(models, session, spy):
@@ -25,21 +34,21 @@ def filtered(models, session, spy):
     return both
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_sixty_requests_pass_the_gate(streamed):
+@BOTH_WAYS
+def test_forty_requests_pass_the_gate(streamed):
     inner, spy, models = FollowingModel(items_at), Spy(), ManagedModels(budget=world.BUDGET)
     agent = agent_with(inner, models.recall_tool)
     config = RunConfig(call_model_input_filter=filtered(models, "user-1", spy))
 
     async def turns():
         items = []
-        for turn in range(world.STEPS // world.TURN):
+        for turn in range(2):
             said = [*items, {"role": "user", "content": world.asked(turn)}]
             items = (await run(agent, said, streamed=streamed, run_config=config)).to_input_list()
         return items
 
     items = asyncio.run(turns())
-    assert len(inner.requests) == world.STEPS
+    assert len(inner.requests) == 2 * world.TURN
     assert judged(inner.requests, spy.histories) == []
     assert spy.copies == spy.histories
     assert max(map(len, inner.requests)) < 60 < len(items)

@@ -15,7 +15,16 @@ from backscroll.integrations.openai_agents.conversation import digest_of
 from backscroll.integrations.openai_agents.lines import Lines
 from backscroll.integrations.openai_agents.translation import items_of
 from tests.integrations import world
-from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, order, run
+from tests.integrations.openai_agents.scripted import (
+    BOTH_WAYS,
+    FollowingModel,
+    Spy,
+    agent_with,
+    items_at,
+    judged,
+    order,
+    run,
+)
 
 LONG = "Look at these orders closely. " * 20
 
@@ -94,7 +103,7 @@ def test_two_conversations_at_once_do_not_mix():
     assert {*models.conversations("user-0")} == {"user-0"}
 
 
-@pytest.mark.parametrize("streamed", [False, True])
+@BOTH_WAYS
 def test_agents_as_tools_have_conversations_of_their_own(streamed):
     """Two sub-agents at once, with the same input and in the same session, beside the agent that called them."""
     inner = ByInput()
@@ -175,7 +184,7 @@ def test_a_handoff_goes_on_with_the_same_conversation():
     assert judged(inner.requests, spy.histories) == []
 
 
-@pytest.mark.parametrize("streamed", [False, True])
+@BOTH_WAYS
 def test_a_restart_goes_on_with_the_same_plan(streamed, tmp_path):
     """The views are those of a program that was never closed."""
 

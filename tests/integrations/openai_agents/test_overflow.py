@@ -15,6 +15,7 @@ from backscroll.evaluation.fake_providers import FakeOpenAIResponses
 from backscroll.integrations.openai_agents import managed
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import (
+    BOTH_WAYS,
     TOO_LONG,
     FollowingModel,
     Refused,
@@ -63,7 +64,7 @@ def test_a_refusal_is_answered_by_a_shorter_request(streamed):
     assert all(later < earlier for earlier, later in pairwise(sizes))
 
 
-@WAYS
+@BOTH_WAYS
 def test_refused_24_times_it_ends_in_an_error(streamed):
     inner, model = answering(0, compact_threshold=1.0, target_usage=0.99)
     inner.refusals = [slightly_too_long] * 100
@@ -100,7 +101,7 @@ def test_an_error_that_is_no_overflow_passes_unchanged(streamed):
     assert asyncio.run(run(agent_with(model), history(4), streamed=streamed)).final_output == "done"
 
 
-@WAYS
+@BOTH_WAYS
 def test_the_window_of_openai_is_found_out(streamed):
     """The client raises what OpenAI says, which names no sizes."""
     fake = FakeOpenAIResponses(window=6_000)

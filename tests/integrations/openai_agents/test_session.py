@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from agents import RunConfig
 from agents.memory import Session, SessionSettings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,7 @@ from backscroll import ConfigurationError, MessageError
 from backscroll.integrations.openai_agents import BackscrollSession, managed
 from tests.integrations import world
 from tests.integrations.openai_agents.kinds import ITEMS
-from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, run
+from tests.integrations.openai_agents.scripted import BOTH_WAYS, FollowingModel, Spy, agent_with, items_at, judged, run
 
 _STEPS = st.lists(
     st.one_of(st.lists(st.sampled_from(ITEMS), max_size=5), st.sampled_from(["pop", "clear"])), max_size=8
@@ -79,7 +78,7 @@ def test_options_that_make_no_sense_are_refused():
         BackscrollSession("one", unknown=1)
 
 
-@pytest.mark.parametrize("streamed", [False, True])
+@BOTH_WAYS
 def test_runs_with_a_session_pass_the_gate_after_a_restart(streamed, tmp_path):
     """The SDK keeps its history in the session, and the views come from the conversation beside it."""
     store = f"sqlite:///{tmp_path}/agent.db"
@@ -101,10 +100,3 @@ def test_runs_with_a_session_pass_the_gate_after_a_restart(streamed, tmp_path):
     whole = [*spy.histories[-1], *items[len(spy.histories[-1]) :]]
     assert items == whole
     assert len(items) > 100
-    broken = world.broken_prefixes(inner.requests)
-    alone = FollowingModel(items_at)
-    model = managed(alone, budget=world.BUDGET)
-    done = asyncio.run(run(agent_with(model, model.recall_tool), world.asked(0)))
-    said = [*done.to_input_list(), {"role": "user", "content": world.asked(1)}]
-    asyncio.run(run(agent_with(model, model.recall_tool), said, run_config=RunConfig()))
-    assert broken == world.broken_prefixes(alone.requests), "the session costs no prefix"
