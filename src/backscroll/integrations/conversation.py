@@ -32,12 +32,12 @@ class ModelCall(NamedTuple):
     """Tokens outside of messages and tools, as far as they are known."""
     tools: Any = None
     """Tool definitions in a shape that `get_messages_for_request` knows."""
+    first: bool = False
+    """Whether it is the first of a run: the whole history is then compared, because it may have been edited."""
     system: str | None = None
     """The system prompt, where the framework sends it apart from the messages: it is counted and recorded, reasoning
     that was bound to another one leaves the view, and the view does not hold it. It replaces system messages of the
     history, unless their `metadata` has `source: hook`."""
-    first: bool = False
-    """Whether it is the first of a run: the whole history is then compared, because it may have been edited."""
 
 
 class Conversation(AsyncContextManager, Generic[Native]):
