@@ -135,14 +135,28 @@ def test_what_was_handed_on_is_not_sent_again():
     assert len(client.requests) == 1
 
 
+class Connection(Scripted):
+    """A client that notes when its stream is closed."""
+
+    closed = 0
+
+    async def _updates(self, messages: Any) -> Any:
+        try:
+            async for update in super()._updates(messages):
+                yield update
+        finally:
+            self.closed += 1
+
+
 def test_a_reader_may_leave_a_stream():
-    client = Scripted(chat)
+    client = Connection(chat)
     provider, agent, session = talked(client, stream=True)
 
     async def leave() -> None:
         async with agent.run("one more", session=session, stream=True) as running:
             async for _ in running:
                 break
+        assert client.closed == 13, "the connection is not left to the garbage collector"
 
     asyncio.run(leave())
     assert provider.conversation(session, agent).calls == 0

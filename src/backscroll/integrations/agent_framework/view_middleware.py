@@ -127,10 +127,11 @@ class ViewMiddleware(ChatMiddleware):
                 try:
                     await call_next()
                     stream: Any = context.result
-                    async for update in stream:
-                        began = True
-                        yield update
-                    ends.append(await stream.get_final_response())
+                    async with stream:  # a reader that leaves closes the connection
+                        async for update in stream:
+                            began = True
+                            yield update
+                        ends.append(await stream.get_final_response())
                     break
                 except Exception as error:
                     if began:
