@@ -46,21 +46,21 @@ class FollowingModel(Model):
         self.usage = lambda items: Usage(requests=1, input_tokens=tokens(items), output_tokens=20)
         self.closed = 0
 
-    def _next(self, items: list[Any]) -> ScriptedModel:
+    def _next(self, items: list[Any]) -> ModelResponse:
         self.requests.append(list(items))
         if self.refusals:
             refusal = self.refusals.pop(0)
-            return ScriptedModel([refusal if isinstance(refusal, Exception) else refusal(items)])
+            raise refusal if isinstance(refusal, Exception) else refusal(items)
         output = self.answer(self.answered)
         self.answered += 1
-        usage = self.usage(items)
-        return ScriptedModel([ModelResponse(output=list(output), usage=usage, response_id=f"resp_{self.answered}")])
+        return ModelResponse(output=list(output), usage=self.usage(items), response_id=f"resp_{self.answered}")
 
     async def get_response(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._next(_items(args, kwargs)).get_response(*args, **kwargs)
+        return self._next(_items(args, kwargs))
 
     async def stream_response(self, *args: Any, **kwargs: Any) -> Any:
-        async for event in self._next(_items(args, kwargs)).stream_response(*args, **kwargs):
+        script = ScriptedModel([self._next(_items(args, kwargs))])
+        async for event in script.stream_response(args[0], [], *args[2:], **kwargs):  # it would copy the items
             yield event
 
     async def close(self) -> None:

@@ -48,7 +48,10 @@ def work(streamed, turns, **settings):
     return fake, spy
 
 
-@pytest.mark.parametrize(("streamed", "turns", "stored"), [(False, 3, True), (True, 2, False)])
+@pytest.mark.parametrize(
+    ("streamed", "turns", "stored"),
+    [(False, 2, True), (True, 2, False), pytest.param(False, 3, False, marks=pytest.mark.long)],
+)
 def test_no_request_is_refused_and_no_reasoning_dropped(streamed, turns, stored):
     fake, spy = work(streamed, turns, store=stored)
     requests = [request["input"] for request in fake.requests]
