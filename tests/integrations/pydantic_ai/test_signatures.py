@@ -109,6 +109,8 @@ def test_the_kinds_of_parts():
 
 
 def test_the_rest():
+    found = messages.tool_return_ta.dump_python({"at": b"\0", "of": object}, mode="json", fallback=lambda value: "?")
+    assert found == {"at": "AA==", "of": "?"}
     assert parameters(messages.repair_messages) == ["messages", "repair_last_response"]
     assert list(signature(Tool.from_schema).parameters)[:5] == [
         "function",

@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.messages import (
     BinaryContent,
     ModelMessage,
@@ -18,6 +17,7 @@ from pydantic_ai.messages import (
     SystemPromptPart,
     TextContent,
     UserPromptPart,
+    tool_return_ta,
 )
 
 Block = dict[str, Any]
@@ -41,7 +41,6 @@ them. They say nothing to the model.
 STEERING_TOOLS = frozenset(("tool-search", "capability-load"))
 """Kinds of tools whose calls and results say which tools the model has."""
 _ERRORS = frozenset(("failed", "retried"))
-_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64"))
 _PIN = "pydantic-ai-harness.compaction.pin.v1"
 """How the harness of Pydantic AI marks a text that must stay."""
 
@@ -95,7 +94,7 @@ def is_prompt_list(part: Any) -> TypeGuard[UserPromptPart]:
 
 def as_json(part: Any) -> Any:
     """Return a part as JSON, without what only notes when it was made."""
-    found = _ANYTHING.dump_python(part, mode="json", fallback=repr)
+    found = tool_return_ta.dump_python(part, mode="json", fallback=repr)
     return {key: value for key, value in found.items() if key != "timestamp"} if isinstance(found, dict) else found
 
 
@@ -112,7 +111,7 @@ def arguments_of(part: Any) -> Any:
         except ValueError:
             return part.args
         return found if isinstance(found, dict) else part.args
-    return _ANYTHING.dump_python(part.args or {}, mode="json", fallback=repr)
+    return tool_return_ta.dump_python(part.args or {}, mode="json", fallback=repr)
 
 
 def _steers(part: Any) -> bool:
