@@ -1,0 +1,88 @@
+"""The conversation of one session key: views, refusals and usage of its requests."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from litellm import ContextWindowExceededError
+
+from backscroll.errors import BudgetError, RequestTooLargeError
+from backscroll.integrations.conversation import Conversation, ModelCall
+from backscroll.integrations.litellm.errors import RequestTooLarge
+from backscroll.integrations.litellm.reported_usage import counted_in
+from backscroll.integrations.litellm.sent_view import SentView
+from backscroll.integrations.litellm.translation import LiteLLMTranslation, without_metadata
+from backscroll.integrations.overflow_errors import is_overflow
+
+
+class LiteLLMConversation(Conversation[Any]):
+    """The manager of one conversation.
+
+    Args:
+        options: Options of `backscroll.AsyncContextManager`.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(LiteLLMTranslation(), options)
+        self._awaited: SentView | None = None
+        """The newest view, until its outcome is known. Nothing is recorded of an older one."""
+
+    async def sent(self, history: Sequence[Any], call: ModelCall, *, ours: bool) -> SentView:
+        """Return the view to send.
+
+        Args:
+            history: The caller's messages.
+            call: The request.
+            ours: Whether the caller answers refusals.
+
+        Raises:
+            RequestTooLarge: The messages that must stay do not fit.
+        """
+        try:
+            view = await self.view_of(history, call)
+        except BudgetError as error:
+            raise RequestTooLarge(error, call.lane) from error
+        return self._noted(view, history, call, ours=ours)
+
+    def sent_now(self, history: Sequence[Any], call: ModelCall, *, ours: bool) -> SentView:
+        """Do the same as `sent`, for callers without an event loop."""
+        try:
+            view = self.view_now(history, call)
+        except BudgetError as error:
+            raise RequestTooLarge(error, call.lane) from error
+        return self._noted(view, history, call, ours=ours)
+
+    def _noted(self, view: list[Any], history: Sequence[Any], call: ModelCall, *, ours: bool) -> SentView:
+        self._awaited = SentView(map(without_metadata, view), history, self, call.lane, ours=ours)
+        return self._awaited
+
+    def refused(self, sent: SentView, error: Exception) -> bool:
+        """Record the failure of a request. Returns whether a shorter one may succeed.
+
+        Raises:
+            RequestTooLarge: The provider rejected too many requests in a row.
+        """
+        if not isinstance(error, ContextWindowExceededError) and not is_overflow(error):
+            return False
+        if self._awaited is sent or sent.ours:
+            self._awaited = None
+            try:
+                self.retry.rejected(error, sent.lane)
+            except RequestTooLargeError as gave_up:
+                raise RequestTooLarge(gave_up, sent.lane) from error
+        return True
+
+    def answered(self, sent: SentView, response: Any) -> None:
+        """Record that the provider answered a request, and what it counted. `None`: it did not say."""
+        if self._awaited is not sent:
+            return
+        self._awaited = None
+        self.retry.accepted()
+        counted = None if response is None else counted_in(response)
+        if counted is not None:
+            self.observe_usage(
+                input_tokens=counted.fresh,
+                output_tokens=counted.answer,
+                cache_read_tokens=counted.read,
+                cache_write_tokens=counted.written,
+                lane=sent.lane,
+            )
