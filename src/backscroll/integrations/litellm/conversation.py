@@ -12,6 +12,7 @@ from backscroll.integrations.litellm.reported_usage import counted_in
 from backscroll.integrations.litellm.sent_view import SentView
 from backscroll.integrations.litellm.translation import LiteLLMTranslation, without_metadata
 from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.session.usage_reports import observe_usage
 
 
 class LiteLLMConversation(Conversation[Any]):
@@ -79,10 +80,4 @@ class LiteLLMConversation(Conversation[Any]):
         self.retry.accepted()
         counted = None if response is None else counted_in(response)
         if counted is not None:
-            self.observe_usage(
-                input_tokens=counted.fresh,
-                output_tokens=counted.answer,
-                cache_read_tokens=counted.read,
-                cache_write_tokens=counted.written,
-                lane=sent.lane,
-            )
+            observe_usage(self._session, sent.lane, counted, read=True)

@@ -206,7 +206,13 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         if isinstance(sent, SentView) and not sent.ours:
             sent.conversation.answered(sent, response)
 
-    async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: Any, *_: Any) -> None:
+    async def async_log_success_event(
+        self,
+        kwargs: dict[str, Any],
+        response_obj: Any,
+        start_time: Any,  # noqa: ARG002  LiteLLM's signature
+        end_time: Any,  # noqa: ARG002  LiteLLM's signature
+    ) -> None:
         """Record the usage of a streamed answer, once LiteLLM has read all of it."""
         sent = self._streamed.pop(str(kwargs.get("litellm_call_id")), None)
         if sent is not None:

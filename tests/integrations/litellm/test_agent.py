@@ -1,0 +1,61 @@
+"""An agent of sixty steps at a small budget, with LiteLLM's own calls: sync, async, streamed, and by the callback."""
+
+from typing import Any
+
+import litellm
+import pytest
+
+from backscroll.integrations.litellm.translation import as_dict
+from tests.integrations.litellm import OURS
+from tests.integrations.litellm.agents import Agent, handler_of, installed, ran, run
+from tests.integrations.litellm.provider import providing
+from tests.integrations.world import BUDGET, STEPS, SYSTEM, asked, broken_prefixes, faults
+
+pytestmark = OURS
+COUNTED = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def sync(agent: Agent) -> Agent:
+    return run(agent)
+
+
+def sync_streamed(agent: Agent) -> Agent:
+    return run(agent, **COUNTED)
+
+
+def with_loop(agent: Agent) -> Agent:
+    return ran(agent)
+
+
+def with_loop_streamed(agent: Agent) -> Agent:
+    return ran(agent, **COUNTED)
+
+
+def by_callback(agent: Agent) -> Agent:
+    with installed(agent.handler):
+        return ran(agent, complete=litellm.acompletion)
+
+
+def by_callback_streamed(agent: Agent) -> Agent:
+    with installed(agent.handler):
+        return ran(agent, complete=litellm.acompletion, **COUNTED)
+
+
+WAYS = (sync, sync_streamed, with_loop, with_loop_streamed, by_callback, by_callback_streamed)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_sixty_steps_send_valid_views_and_keep_the_history(way):
+    with providing() as provider:
+        agent = way(Agent(handler_of(), provider))
+    assert faults(agent.faults()) == []
+    assert len(provider.accepted[agent.model]) == STEPS
+    usage = agent.handler.conversation("s").usage("openai/small-1")
+    assert usage.compactions > 3
+    assert broken_prefixes(provider.requests(agent.model)) == usage.compactions
+    assert usage.used.tokens <= BUDGET
+    assert usage.used.source == "measured", "the provider's own count"
+    histories = [*agent.seen, [as_dict(message) for message in agent.messages]]
+    assert all(later[: len(earlier)] == earlier for earlier, later in zip(histories, histories[1:], strict=False))
+    assert agent.messages[0] == {"role": "system", "content": SYSTEM}
+    assert agent.recalled == [asked(0)] * 3 or all("Turn" in text for text in agent.recalled)
