@@ -20,8 +20,9 @@ ORDER = {
 
 
 def handler_of(**options: Any) -> BackscrollHandler:
-    """A handler at the budget of the world."""
-    return BackscrollHandler(**{"tokenizer": count_quarter, "budget": BUDGET, **options})
+    """A handler at the budget of the world; `budget=None`: by the model's window."""
+    chosen = {"tokenizer": count_quarter, "budget": BUDGET, **options}
+    return BackscrollHandler(**{name: value for name, value in chosen.items() if value is not None})
 
 
 @contextmanager

@@ -26,6 +26,10 @@ from backscroll.recall.tool import tool_definition
 _NO_NATIVE = (
     "LiteLLM's messages have no place for a provider's own compaction: leave `native` out, also of `strategies`"
 )
+_NO_MARKS = (
+    "LiteLLM sets the marks for a provider's cache: leave `cache_marks` out, and pass it "
+    "cache_control_injection_points=[{'location': 'message', 'index': -1}]"
+)
 _UNNAMED = (
     "a call names no session, so its view is made from nothing each time, `recall` finds nothing later, and the "
     "provider's prompt cache misses: pass litellm_session_id=..., or metadata={'session_id': ...}"
@@ -49,7 +53,8 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
     Args:
         client: What has `acompletion` and `completion`: a `litellm.Router`. `None`: LiteLLM itself.
         max_conversations: Conversations that stay open, at least 1.
-        options: Options of `backscroll.AsyncContextManager`, but `native`. With a `store`, each conversation is a
+        options: Options of `backscroll.AsyncContextManager`, but `native` and
+            `cache_marks`. With a `store`, each conversation is a
             session named by its key, behind `session` and a slash if that is given.
 
     Raises:
@@ -61,6 +66,8 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         strategies = options.get("strategies")
         if options.get("native") is not None or (isinstance(strategies, list) and "native" in strategies):
             raise ConfigurationError(_NO_NATIVE)
+        if options.get("cache_marks") is not None:
+            raise ConfigurationError(_NO_MARKS)
         self._client = litellm if client is None else client
         self._has_budget = options.get("budget") is not None
         self._conversations = Conversations(LiteLLMConversation, options, most=max_conversations)
