@@ -5,9 +5,7 @@ import os
 import pytest
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import asks the network for prices
-litellm = pytest.importorskip(
-    "litellm", reason="LiteLLM has an environment of its own: make test-extras-litellm"
-)
+litellm = pytest.importorskip("litellm", reason="LiteLLM has an environment of its own: make test-extras-litellm")
 litellm.suppress_debug_info = True  # it prints where to report errors
 
 OURS = pytest.mark.filterwarnings("ignore", "error::backscroll.BackscrollWarning")

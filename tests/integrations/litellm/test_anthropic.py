@@ -4,8 +4,6 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeProviderError, reply
 from tests.integrations.litellm import OURS
 from tests.integrations.litellm.agents import ORDER, handler_of

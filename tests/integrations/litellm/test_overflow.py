@@ -61,11 +61,9 @@ def test_requests_get_shorter_from_refusal_to_refusal(sized):
 def test_a_provider_that_refuses_all_ends_in_an_error_of_both(way):
     client = Recorder(*[REFUSED] * 30)
     handler = handler_of(client=client, budget=20_000)
+    complete = handler.completion if way == "sync" else lambda *a, **b: asyncio.run(handler.acompletion(*a, **b))
     with pytest.raises(RequestTooLarge) as caught:
-        if way == "sync":
-            handler.completion("openai/m", turns(60), litellm_session_id="s")
-        else:
-            asyncio.run(handler.acompletion("openai/m", turns(60), litellm_session_id="s"))
+        complete("openai/m", turns(60), litellm_session_id="s")
     assert isinstance(caught.value, RequestTooLargeError)
     assert isinstance(caught.value, litellm.ContextWindowExceededError)
     assert (caught.value.model, caught.value.llm_provider) == ("m", "openai")
@@ -74,7 +72,7 @@ def test_a_provider_that_refuses_all_ends_in_an_error_of_both(way):
 
 def test_24_refusals_in_a_row_are_the_most():
     found = handler_of().conversation("s")
-    sent = found.sent_now(turns(3), ModelCall(lane="openai/m"), ours=True)
+    sent = found.sent_now(turns(3), ModelCall(lane="openai/m"))
     for _ in range(24):
         assert found.refused(sent, REFUSED)
     with pytest.raises(RequestTooLarge, match="24 times in a row") as caught:

@@ -24,16 +24,15 @@ class LiteLLMConversation(Conversation[Any]):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(LiteLLMTranslation(), options)
-        self._awaited: SentView | None = None
-        """The newest view, until its outcome is known. Nothing is recorded of an older one."""
+        self.awaited: SentView | None = None
+        """The newest view, until its outcome is known."""
 
-    async def sent(self, history: Sequence[Any], call: ModelCall, *, ours: bool) -> SentView:
+    async def sent(self, history: Sequence[Any], call: ModelCall) -> SentView:
         """Return the view to send.
 
         Args:
             history: The caller's messages.
             call: The request.
-            ours: Whether the caller answers refusals.
 
         Raises:
             RequestTooLarge: The messages that must stay do not fit.
@@ -42,19 +41,19 @@ class LiteLLMConversation(Conversation[Any]):
             view = await self.view_of(history, call)
         except BudgetError as error:
             raise RequestTooLarge(error, call.lane) from error
-        return self._noted(view, history, call, ours=ours)
+        return self._noted(view, history, call)
 
-    def sent_now(self, history: Sequence[Any], call: ModelCall, *, ours: bool) -> SentView:
+    def sent_now(self, history: Sequence[Any], call: ModelCall) -> SentView:
         """Do the same as `sent`, for callers without an event loop."""
         try:
             view = self.view_now(history, call)
         except BudgetError as error:
             raise RequestTooLarge(error, call.lane) from error
-        return self._noted(view, history, call, ours=ours)
+        return self._noted(view, history, call)
 
-    def _noted(self, view: list[Any], history: Sequence[Any], call: ModelCall, *, ours: bool) -> SentView:
-        self._awaited = SentView(map(without_metadata, view), history, self, call.lane, ours=ours)
-        return self._awaited
+    def _noted(self, view: list[Any], history: Sequence[Any], call: ModelCall) -> SentView:
+        self.awaited = SentView(map(without_metadata, view), history, self, call.lane)
+        return self.awaited
 
     def refused(self, sent: SentView, error: Exception) -> bool:
         """Record the failure of a request. Returns whether a shorter one may succeed.
@@ -64,19 +63,21 @@ class LiteLLMConversation(Conversation[Any]):
         """
         if not isinstance(error, ContextWindowExceededError) and not is_overflow(error):
             return False
-        if self._awaited is sent or sent.ours:
-            self._awaited = None
-            try:
-                self.retry.rejected(error, sent.lane)
-            except RequestTooLargeError as gave_up:
-                raise RequestTooLarge(gave_up, sent.lane) from error
+        self.awaited = None
+        try:
+            self.retry.rejected(error, sent.lane)
+        except RequestTooLargeError as gave_up:
+            raise RequestTooLarge(gave_up, sent.lane) from error
         return True
 
     def answered(self, sent: SentView, response: Any) -> None:
-        """Record that the provider answered a request, and what it counted. `None`: it did not say."""
-        if self._awaited is not sent:
+        """Record that the provider answered a request, and what it counted. `None`: it did not say.
+
+        Nothing is recorded of a view that is not the newest: the figures would be taken for another request's.
+        """
+        if self.awaited is not sent:
             return
-        self._awaited = None
+        self.awaited = None
         self.retry.accepted()
         counted = None if response is None else counted_in(response)
         if counted is not None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -42,6 +43,9 @@ _SYNC = (
     "LiteLLM runs no hook that could change a synchronous call, so litellm.completion sends all messages: call the "
     "handler's own `completion`"
 )
+
+_OWN_CALL: ContextVar[bool] = ContextVar("backscroll_own_call", default=False)
+"""Whether a handler calls LiteLLM right now. Its messages are a view then, of which LiteLLM makes copies."""
 
 
 class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where checked
@@ -102,10 +106,11 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         with self._conversation_of(call) as conversation:
             wanted = self._request(call, messages)
             while True:
-                sent = await conversation.sent(messages, wanted, ours=True)
+                sent = await conversation.sent(messages, wanted)
                 self._check_name(call, sent)
                 try:
-                    response = await self._client.acompletion(**{**call, "messages": sent})
+                    with _own_call():
+                        response = await self._client.acompletion(**{**call, "messages": sent})
                     if call.get("stream"):
                         return await AsyncStream(response, _ended(conversation, sent, call)).begin()
                 except Exception as error:
@@ -124,10 +129,11 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         with self._conversation_of(call) as conversation:
             wanted = self._request(call, messages)
             while True:
-                sent = conversation.sent_now(messages, wanted, ours=True)
+                sent = conversation.sent_now(messages, wanted)
                 self._check_name(call, sent)
                 try:
-                    response = self._client.completion(**{**call, "messages": sent})
+                    with _own_call():
+                        response = self._client.completion(**{**call, "messages": sent})
                     if call.get("stream"):
                         return Stream(response, _ended(conversation, sent, call))
                 except Exception as error:
@@ -187,7 +193,7 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
             StoreError: The store failed.
         """
         given = kwargs.get("messages")
-        if call_type is not CallTypes.acompletion or (isinstance(given, SentView) and given.ours):
+        if call_type is not CallTypes.acompletion or _OWN_CALL.get():
             return None
         if given is None:
             self._warn_once(_POSITIONAL)
@@ -196,7 +202,7 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
             return None
         history = given.history if isinstance(given, SentView) else given
         with self._conversation_of(kwargs) as conversation:
-            sent = await conversation.sent(history, self._request(kwargs, given), ours=False)
+            sent = await conversation.sent(history, self._request(kwargs, given))
         self._check_name(kwargs, sent)
         if kwargs.get("stream"):
             self._streamed[kwargs["litellm_call_id"]] = sent
@@ -210,7 +216,7 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
     ) -> None:
         """Record the usage of an answer that is not streamed."""
         sent = request_data.get("messages")
-        if isinstance(sent, SentView) and not sent.ours:
+        if isinstance(sent, SentView):
             sent.conversation.answered(sent, response)
 
     async def async_log_success_event(
@@ -234,13 +240,13 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
     ) -> None:
         """Record a rejection, so that the Router's next attempt gets a shorter view."""
         sent = request_data.get("messages")
-        if isinstance(sent, SentView) and not sent.ours:
+        if isinstance(sent, SentView) and sent.conversation.awaited is sent:
             with suppress(RequestTooLargeError):  # LiteLLM raises the provider's error
                 sent.conversation.refused(sent, exception)
 
     def log_pre_api_call(self, model: str, messages: Any, kwargs: dict[str, Any]) -> None:  # noqa: ARG002  LiteLLM's
         """Warn of a synchronous call, which no hook of LiteLLM can change."""
-        if kwargs.get("call_type") == CallTypes.completion.value and not isinstance(kwargs.get("messages"), SentView):
+        if kwargs.get("call_type") == CallTypes.completion.value and not _OWN_CALL.get():
             self._warn_once(_SYNC)
 
     # -- what both need --
@@ -270,6 +276,15 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         if text not in self._warned:
             self._warned.add(text)
             warn(text)
+
+
+@contextmanager
+def _own_call() -> Iterator[None]:
+    token = _OWN_CALL.set(True)
+    try:
+        yield
+    finally:
+        _OWN_CALL.reset(token)
 
 
 def _ended(conversation: LiteLLMConversation, sent: SentView, call: Mapping[str, Any]) -> Any:

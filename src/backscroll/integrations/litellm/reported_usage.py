@@ -20,7 +20,11 @@ def counted_in(response: Any) -> Counted | None:
     read = _tokens(details, "cached_tokens")
     written = _tokens(usage, "cache_creation_input_tokens") or _tokens(details, "cache_creation_tokens")
     fresh = _tokens(usage, "prompt_tokens") - read - written
-    return Counted(fresh, read, written, _tokens(usage, "completion_tokens")) if fresh >= 0 and fresh + read + written else None
+    return (
+        Counted(fresh, read, written, _tokens(usage, "completion_tokens"))
+        if fresh >= 0 and fresh + read + written
+        else None
+    )
 
 
 def _tokens(holder: Any, name: str) -> int:

@@ -16,15 +16,12 @@ class SentView(list[Any]):
         history: The caller's own list.
         conversation: The `LiteLLMConversation` that made the view.
         lane: The lane of the request.
-        ours: Whether `acompletion` or `completion` of the handler sends it. They answer refusals by themselves.
     """
 
-    def __init__(
-        self, view: Iterable[Any], history: Sequence[Any], conversation: Any, lane: str, *, ours: bool
-    ) -> None:
+    def __init__(self, view: Iterable[Any], history: Sequence[Any], conversation: Any, lane: str) -> None:
         super().__init__(view)
-        self.history, self.conversation, self.lane, self.ours = history, conversation, lane, ours
+        self.history, self.conversation, self.lane = history, conversation, lane
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SentView":
         """Copy the messages only: LiteLLM copies the arguments of a call for each fallback and for its logs."""
-        return SentView(deepcopy(list(self), memo), self.history, self.conversation, self.lane, ours=self.ours)
+        return SentView(deepcopy(list(self), memo), self.history, self.conversation, self.lane)
