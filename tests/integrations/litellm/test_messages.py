@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.integrations.litellm.call_arguments import is_counted
 from backscroll.integrations.litellm.translation import LiteLLMTranslation, as_dict
 from tests.integrations.litellm import OURS
 from tests.integrations.litellm.agents import handler_of
@@ -117,3 +118,17 @@ def test_a_redacted_message_is_never_sent_as_it_was():
     native = {"role": "assistant", "content": "The secret.", "thinking_blocks": [SIGNED]}
     view = sent([{"role": "user", "content": "Hi."}, native], redact=redact)
     assert view[1] == {"role": "assistant", "content": "The ***.", "thinking_blocks": [SIGNED]}
+
+
+@pytest.mark.parametrize(
+    ("named", "counted"),
+    [
+        ({}, True),
+        ({"stream": False}, True),
+        ({"stream": True}, False),
+        ({"stream": True, "stream_options": {"include_usage": True}}, True),
+        ({"mock_response": "x"}, False),
+    ],
+)
+def test_only_what_the_provider_counted_is_observed(named, counted):
+    assert is_counted(named) is counted

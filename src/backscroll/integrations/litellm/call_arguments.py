@@ -1,4 +1,4 @@
-"""What the arguments of a call say: its conversation, its tools, and whether it can be managed."""
+"""What the arguments of a call say: its conversation, its tools, whether it can be managed, and who counts it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +31,12 @@ def is_managed(call: Mapping[str, Any]) -> bool:
     if any(given.get(name) for name in _KEPT_BY_THE_PROVIDER):
         return False
     return not call.get("_agentic_loop_depth")
+
+
+def is_counted(call: Mapping[str, Any]) -> bool:
+    """Return whether the provider counts the tokens of a call. If it does not, LiteLLM estimates them."""
+    asked = (call.get("stream_options") or {}).get("include_usage")
+    return not call.get("mock_response") and bool(asked or not call.get("stream"))
 
 
 def conversation_key(call: Mapping[str, Any]) -> str | None:

@@ -27,12 +27,13 @@ class LiteLLMConversation(Conversation[Any]):
         self.awaited: SentView | None = None
         """The newest view, until its outcome is known."""
 
-    async def sent(self, history: Sequence[Any], call: ModelCall) -> SentView:
+    async def sent(self, history: Sequence[Any], call: ModelCall, *, counted: bool = True) -> SentView:
         """Return the view to send.
 
         Args:
             history: The caller's messages.
             call: The request.
+            counted: Whether the answer will say what the provider counted.
 
         Raises:
             RequestTooLarge: The messages that must stay do not fit.
@@ -41,18 +42,18 @@ class LiteLLMConversation(Conversation[Any]):
             view = await self.view_of(history, call)
         except BudgetError as error:
             raise RequestTooLarge(error, call.lane) from error
-        return self._noted(view, history, call)
+        return self._noted(view, history, call, counted=counted)
 
-    def sent_now(self, history: Sequence[Any], call: ModelCall) -> SentView:
+    def sent_now(self, history: Sequence[Any], call: ModelCall, *, counted: bool = True) -> SentView:
         """Do the same as `sent`, for callers without an event loop."""
         try:
             view = self.view_now(history, call)
         except BudgetError as error:
             raise RequestTooLarge(error, call.lane) from error
-        return self._noted(view, history, call)
+        return self._noted(view, history, call, counted=counted)
 
-    def _noted(self, view: list[Any], history: Sequence[Any], call: ModelCall) -> SentView:
-        self.awaited = SentView(map(without_metadata, view), history, self, call.lane)
+    def _noted(self, view: list[Any], history: Sequence[Any], call: ModelCall, *, counted: bool) -> SentView:
+        self.awaited = SentView(map(without_metadata, view), history, self, call.lane, counted=counted)
         return self.awaited
 
     def refused(self, sent: SentView, error: Exception) -> bool:
@@ -71,7 +72,7 @@ class LiteLLMConversation(Conversation[Any]):
         return True
 
     def answered(self, sent: SentView, response: Any) -> None:
-        """Record that the provider answered a request, and what it counted. `None`: it did not say.
+        """Record that the provider answered a request, and what it counted.
 
         Nothing is recorded of a view that is not the newest: the figures would be taken for another request's.
         """
@@ -79,6 +80,6 @@ class LiteLLMConversation(Conversation[Any]):
             return
         self.awaited = None
         self.retry.accepted()
-        counted = None if response is None else counted_in(response)
+        counted = counted_in(response) if sent.counted else None
         if counted is not None:
             observe_usage(self._session, sent.lane, counted, read=True)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -15,7 +16,7 @@ from backscroll.errors import ConfigurationError, RequestTooLargeError
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.conversations import MOST, Conversations
 from backscroll.integrations.litellm.async_stream import AsyncStream
-from backscroll.integrations.litellm.call_arguments import conversation_key, is_managed, key_of, tools_of
+from backscroll.integrations.litellm.call_arguments import conversation_key, is_counted, is_managed, key_of, tools_of
 from backscroll.integrations.litellm.conversation import LiteLLMConversation
 from backscroll.integrations.litellm.sent_view import SentView
 from backscroll.integrations.litellm.stream import Stream
@@ -106,13 +107,13 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         with self._conversation_of(call) as conversation:
             wanted = self._request(call, messages)
             while True:
-                sent = await conversation.sent(messages, wanted)
+                sent = await conversation.sent(messages, wanted, counted=is_counted(call))
                 self._check_name(call, sent)
                 try:
                     with _own_call():
                         response = await self._client.acompletion(**{**call, "messages": sent})
                     if call.get("stream"):
-                        return await AsyncStream(response, _ended(conversation, sent, call)).begin()
+                        return await AsyncStream(response, partial(conversation.answered, sent)).begin()
                 except Exception as error:
                     if not conversation.refused(sent, error):
                         raise
@@ -129,13 +130,13 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         with self._conversation_of(call) as conversation:
             wanted = self._request(call, messages)
             while True:
-                sent = conversation.sent_now(messages, wanted)
+                sent = conversation.sent_now(messages, wanted, counted=is_counted(call))
                 self._check_name(call, sent)
                 try:
                     with _own_call():
                         response = self._client.completion(**{**call, "messages": sent})
                     if call.get("stream"):
-                        return Stream(response, _ended(conversation, sent, call))
+                        return Stream(response, partial(conversation.answered, sent))
                 except Exception as error:
                     if not conversation.refused(sent, error):
                         raise
@@ -202,7 +203,7 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
             return None
         history = given.history if isinstance(given, SentView) else given
         with self._conversation_of(kwargs) as conversation:
-            sent = await conversation.sent(history, self._request(kwargs, given))
+            sent = await conversation.sent(history, self._request(kwargs, given), counted=is_counted(kwargs))
         self._check_name(kwargs, sent)
         if kwargs.get("stream"):
             self._streamed[kwargs["litellm_call_id"]] = sent
@@ -229,7 +230,7 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
         """Record the usage of a streamed answer, once LiteLLM has read all of it."""
         sent = self._streamed.pop(str(kwargs.get("litellm_call_id")), None)
         if sent is not None:
-            sent.conversation.answered(sent, response_obj if _counts(kwargs.get("optional_params") or {}) else None)
+            sent.conversation.answered(sent, response_obj)
 
     async def async_post_call_failure_deployment_hook(
         self,
@@ -285,16 +286,6 @@ def _own_call() -> Iterator[None]:
         yield
     finally:
         _OWN_CALL.reset(token)
-
-
-def _ended(conversation: LiteLLMConversation, sent: SentView, call: Mapping[str, Any]) -> Any:
-    """Return what to call at the end of a stream, with the chunk that holds usage."""
-    return lambda chunk: conversation.answered(sent, chunk if _counts(call) else None)
-
-
-def _counts(arguments: Mapping[str, Any]) -> bool:
-    """Return whether the provider was asked to count a streamed answer. Otherwise LiteLLM itself estimates it."""
-    return bool((arguments.get("stream_options") or {}).get("include_usage"))
 
 
 def _arguments_of(call: Any) -> dict[str, Any] | str:

@@ -16,12 +16,15 @@ class SentView(list[Any]):
         history: The caller's own list.
         conversation: The `LiteLLMConversation` that made the view.
         lane: The lane of the request.
+        counted: Whether the answer will say what the provider counted.
     """
 
-    def __init__(self, view: Iterable[Any], history: Sequence[Any], conversation: Any, lane: str) -> None:
+    def __init__(
+        self, view: Iterable[Any], history: Sequence[Any], conversation: Any, lane: str, *, counted: bool = True
+    ) -> None:
         super().__init__(view)
-        self.history, self.conversation, self.lane = history, conversation, lane
+        self.history, self.conversation, self.lane, self.counted = history, conversation, lane, counted
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SentView":
         """Copy the messages only: LiteLLM copies the arguments of a call for each fallback and for its logs."""
-        return SentView(deepcopy(list(self), memo), self.history, self.conversation, self.lane)
+        return SentView(deepcopy(list(self), memo), self.history, self.conversation, self.lane, counted=self.counted)
