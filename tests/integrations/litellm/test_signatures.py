@@ -63,7 +63,8 @@ def test_hooks_are_called_with_what_the_adapter_reads():
         async def streamed() -> None:
             async for _ in await litellm.acompletion(**agent.call()):
                 pass
-            await asyncio.sleep(0.05)
+            while "streamed" not in seen:  # a task of LiteLLM's reports it
+                await asyncio.sleep(0.01)
 
         asyncio.run(streamed())
         given, kind = seen["before"]
