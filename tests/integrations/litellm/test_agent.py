@@ -40,7 +40,9 @@ def by_callback(agent: Agent) -> Agent:
 def by_callback_streamed(agent: Agent) -> Agent:
     async def all_reported() -> None:
         await run_async(agent, complete=litellm.acompletion, **COUNTED)
-        while agent.handler.conversation("s").awaited is not None:  # a task of LiteLLM's reports it
+        for _ in range(500):  # a task of LiteLLM's reports it
+            if agent.handler.conversation("s").awaited is None:
+                break
             await asyncio.sleep(0.01)
 
     with installed(agent.handler):

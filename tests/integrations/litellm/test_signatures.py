@@ -53,9 +53,6 @@ def test_hooks_are_called_with_what_the_adapter_reads():
         def log_pre_api_call(self, model, messages, kwargs):
             seen["call_type"] = kwargs["call_type"]
 
-        async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
-            seen["streamed"] = (kwargs["litellm_call_id"], response_obj.usage.prompt_tokens)
-
     with providing() as provider, installed(Seeing()):
         agent = Agent(handler_of(), provider, stream=True, stream_options={"include_usage": True})
         agent.messages.append({"role": "user", "content": "Hi."})
@@ -63,8 +60,6 @@ def test_hooks_are_called_with_what_the_adapter_reads():
         async def streamed() -> None:
             async for _ in await litellm.acompletion(**agent.call()):
                 pass
-            while "streamed" not in seen:  # a task of LiteLLM's reports it
-                await asyncio.sleep(0.01)
 
         asyncio.run(streamed())
         given, kind = seen["before"]
@@ -76,8 +71,6 @@ def test_hooks_are_called_with_what_the_adapter_reads():
             asyncio.run(litellm.acompletion(**agent.call()))
     assert kind is CallTypes.acompletion
     assert {"model", "messages", "tools", "stream", "litellm_session_id", "litellm_call_id"} <= given.keys()
-    assert seen["streamed"][0] == given["litellm_call_id"]
-    assert seen["streamed"][1] > 0
     assert type(seen["after"][0]) is type(seen["failed"][0]) is list
     usage = seen["after"][1].usage
     assert usage.prompt_tokens > usage.prompt_tokens_details.cached_tokens > 0
