@@ -40,7 +40,7 @@ class ScriptedModel(FunctionModel):
         super().__init__(self._answer, model_name="scripted", profile={"context_window": window})
         self.requests = 0
 
-    def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    def _answer(self, messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         self.requests += 1
         newest: Any = messages[-1].parts[-1]
         if newest.part_kind == "tool-return":

@@ -71,6 +71,14 @@ def test_reasoning_made_after_the_edit_is_sent():
     ]
 
 
+def test_reasoning_that_is_not_bound_stays():
+    context = conversation()
+    free = ModelCall(budget=100_000, lane="gpt-5.5", first=True)
+    context.view_now(HISTORY, free)
+    edited = [said("other"), *HISTORY[1:]]
+    assert context.view_now(edited, free) == edited
+
+
 def test_plain_reasoning_stays():
     plain = [said("one"), thought("first"), said("two")]
     context = conversation()

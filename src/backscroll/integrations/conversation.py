@@ -109,7 +109,8 @@ class Conversation(AsyncContextManager, Generic[Native]):
             self._turn.release()
 
     def _view_steps(self, history: Sequence[Native], call: ModelCall) -> Steps[Native]:
-        yield from self._following.load(history, whole=call.first)
+        binds = self._session.config.binds(call.lane)
+        yield from self._following.load(history, whole=call.first, binds=binds)
         if call.system or self._prompted:
             self._prompted = bool(call.system)
             self.set_system_prompt_factory((lambda: call.system or "") if call.system else None)

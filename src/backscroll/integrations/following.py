@@ -45,12 +45,15 @@ class Following(Generic[Native]):
         """Return how many messages are loaded."""
         return len(self._prints or ())
 
-    def load(self, history: Sequence[Native], *, whole: bool = False) -> Generator[Operation[Any], Any, int]:
+    def load(
+        self, history: Sequence[Native], *, whole: bool = False, binds: bool = True
+    ) -> Generator[Operation[Any], Any, int]:
         """Yield the operations after which the session holds this history. Returns how many messages it held already.
 
         Args:
             history: The framework's messages; each call hands over all of them.
             whole: Compare all messages, not only the newest ones.
+            binds: The provider binds reasoning to what comes before it: behind an edit, load messages without it.
         """
         edited = False
         if self._prints is None:
@@ -64,7 +67,7 @@ class Following(Generic[Native]):
         if new := history[same:]:
             said = deepcopy(list(map(self._translation.says, new)))  # before they can be edited
             messages = list(map(self._translation.to_message, new))
-            if edited:
+            if edited and binds:
                 messages = [self._without_bound(message, same + at) for at, message in enumerate(messages)]
             yield append(self._session, messages)
             for each in said:

@@ -63,7 +63,7 @@ def test_a_synchronous_call_sends_all_messages_and_warns_once():
     assert len(provider.requests("small-1")[2]) < 121
 
 
-def test_messages_passed_by_position_are_sent_whole_with_a_warning():
+def test_messages_passed_by_position_are_sent_whole():
     with providing() as provider, installed(handler_of()):
         call = asking(provider)
         model, messages = call.pop("model"), call.pop("messages")

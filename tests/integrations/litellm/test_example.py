@@ -1,7 +1,7 @@
 """The example runs as it is, and says what happened."""
 
 import re
-import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,10 +12,11 @@ WINDOW = 9_000
 pytestmark = OURS
 
 
-def test_the_example_compacts_and_looks_up_what_it_read_first(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [EXAMPLE.name, "--window", str(WINDOW)])
-    runpy.run_path(str(EXAMPLE), run_name="__main__")
-    output = capsys.readouterr().out
+def test_the_example_compacts_and_looks_up_what_it_read_first(tmp_path):
+    command = [sys.executable, str(EXAMPLE), "--window", str(WINDOW)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    output = done.stdout
     said = dict(re.findall(r"^(\w[\w ]*?) {2,}(\S.*)$", output, re.MULTILINE))
     figures = {name: int(re.sub(r"\D.*", "", value.replace(",", "")) or 0) for name, value in said.items()}
     assert figures["messages kept"] == 22 * 4 + 1

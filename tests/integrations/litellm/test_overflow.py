@@ -197,7 +197,7 @@ async def chunks_of(handler: BackscrollHandler) -> list[Any]:
     return [chunk async for chunk in stream]
 
 
-def test_a_stream_that_fails_before_its_first_chunk_is_sent_again():
+def test_a_stream_that_fails_at_first_is_sent_again():
     for complete in (asynchronous, synchronous):
         client = Streams(Broken(REFUSED), Broken(REFUSED), Broken("a", "b"))
         assert complete(handler_of(client=client, budget=20_000)) == ["a", "b"]

@@ -50,7 +50,7 @@ def test_agents_in_one_session_have_conversations_of_their_own():
         assert broken_prefixes(provider.requests(agent.model)) == usage.compactions > 0
 
 
-def test_agents_that_share_a_session_without_names_get_valid_views():
+def test_agents_without_names_in_one_session_get_valid_views():
     client = Recorder()
     handler = handler_of(client=client)
     histories = [turns(40), [{"role": "user", "content": "Another one."}, *turns(40, begin=100)]]

@@ -274,6 +274,7 @@ def test_two_owners_of_a_stored_session_are_refused(tmp_path):
 def test_an_edit_within_a_run_is_followed():
     """The newest item is a result, so that only the end is compared; the rest shifts in its runs."""
     inner = FollowingModel(finished)
+    inner.model = "gpt-5.5"  # which does not bind reasoning to what comes before it
     model = managed(inner)
     thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "sealed"}
     before = steps(30)

@@ -7,7 +7,7 @@ from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 
 _SEALED = ("thinking_blocks", "reasoning_items")
-"""Signed thinking of Anthropic and encrypted reasoning of OpenAI, as LiteLLM carries them beside the content."""
+"""Signed thinking of Anthropic and encrypted reasoning of OpenAI, as LiteLLM carries them next to the content."""
 _MARK = "cache_control"
 
 

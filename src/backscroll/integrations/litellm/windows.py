@@ -20,7 +20,7 @@ def lane_of(call: Mapping[str, Any]) -> str:
 
 
 def budget_of(call: Mapping[str, Any], lane: str) -> int | None:
-    """Return the budget of a request; `None`: Backscroll knows the model, or nobody does.
+    """Return the budget of a request; `None`: Backscroll knows the model, or neither does.
 
     It is `max_input_tokens`, of the Router's deployment, else of `litellm.get_model_info`, less the output that the
     call asks for, at most half of it.
