@@ -37,7 +37,7 @@ test: $(READY) ## run the test suite
 
 test-long: export PYTHONDONTWRITEBYTECODE :=
 test-long: $(READY) ## run the tests that `make test` leaves out because they take long
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks))
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
 # that pyproject.toml allows. The hosts and frameworks would lift those of the rest.
@@ -48,7 +48,7 @@ INPUT_others := environments/others.in
 EXTRAS_lowest-own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
 EXTRAS_lowest-hosts := cli amplifier strands
 EXTRAS_lowest-frameworks := langchain openai-agents pydantic-ai adk agent-framework
-FRAMEWORKS := langchain openai_agents pydantic_ai adk agent_framework
+FRAMEWORKS := langchain openai_agents pydantic_ai agent_framework
 TESTS_litellm := tests/integrations/litellm tests/project/test_page_code.py -k "litellm"
 TESTS_langchain-newest := tests/integrations/langchain
 TESTS_others := tests/project/test_page_code.py -k "autogen or crewai or smolagents"
@@ -69,7 +69,10 @@ build/environments/%/.ready: $(READY) environments/%.lock pyproject.toml
 	@touch $@
 
 .PRECIOUS: build/environments/%/.ready
-test-extras: $(addprefix test-extras-,$(ENVIRONMENTS)) ## run the tests of extras in environments of their own
+test-extras: $(addprefix test-extras-,long $(ENVIRONMENTS)) ## run the tests of extras in environments of their own
+test-extras-long: export PYTHONDONTWRITEBYTECODE :=
+test-extras-long: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long $(TESTS_lowest-frameworks)
 test-extras-%: export PYTHONDONTWRITEBYTECODE :=
 test-extras-%: build/environments/%/.ready
 	build/environments/$*/bin/python -m pytest -n 2 --dist worksteal $(TESTS_$*)

@@ -26,6 +26,7 @@ def rows(run, measure, peer):
     return [row for row in run[0] if (row["measure"], row["peer"]) == (measure, peer)]
 
 
+@pytest.mark.long
 def test_everybody_has_as_many_turns(run):
     for peer in ("ours", "contract"):
         assert [(row["length"], row["repeat"], row["steps"]) for row in rows(run, "steps", peer)] == [
@@ -47,6 +48,7 @@ def table_of(name, tmp_path, *arguments):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
 
 
+@pytest.mark.long
 def test_memory_is_compared_with_the_text(tmp_path):
     rows = table_of("memory.py", tmp_path, "--lengths", "400,1200", "--budget", "1000")
     assert [row[:3] for row in rows] == [["chat", "401", "0.0 MB"], ["chat", "1,201", "0.1 MB"]]
@@ -55,6 +57,7 @@ def test_memory_is_compared_with_the_text(tmp_path):
     assert float(rows[1][5]) > 0
 
 
+@pytest.mark.long
 def test_our_steps_have_a_floor_to_compare_with(tmp_path):
     sizes = ["--budgets", "1000", "--repeat", "1", "--length", "40", "--steps", "30"]
     rows = table_of("step_floor.py", tmp_path, *sizes)
@@ -75,11 +78,13 @@ def test_huge_additions_have_a_floor_to_compare_with():
         assert all(float(cell.split()[0]) > 0 for cell in row[3:])
 
 
+@pytest.mark.long
 def test_what_is_kept_is_come_back_to(run):
     assert [row["steps"] for row in rows(run, "append", "ours-full")] == [40, 40]  # in turns of 20
     assert all(0 < row["shown"] <= 60 for row in rows(run, "resume", "ours-full"))
 
 
+@pytest.mark.long
 def test_invalid_view_or_lost_task_is_counted(run):
     """A view that could not be sent or lost its task is counted."""
     [ours], [contract] = rows(run, "cost", "ours"), rows(run, "cost", "contract")
@@ -88,6 +93,7 @@ def test_invalid_view_or_lost_task_is_counted(run):
     assert contract["lost"] > 0
 
 
+@pytest.mark.long
 def test_tables_show_which_peers_were_measured_and_how(run):
     text = run[1]
     assert "| Backscroll | everything, memory |" in text

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
@@ -14,6 +16,7 @@ def measured(*arguments):
     return [line.split() for line in done.stdout.splitlines()[1:]]
 
 
+@pytest.mark.long
 def test_chat_of_a_seed_is_measured_the_same_twice():
     arguments = ("--lengths", "60", "--seed", "7")
     assert measured(*arguments) == measured(*arguments)

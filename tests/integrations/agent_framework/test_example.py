@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.long
 def test_the_example_compacts_and_recalls_what_it_read_first(tmp_path):
     command = [sys.executable, "-W", "error", str(ROOT / "examples/agent_framework_agent.py"), "--window", "9000"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)

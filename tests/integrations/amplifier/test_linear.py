@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.hooks import Signals
 from backscroll.integrations.amplifier.settings import read_settings
@@ -70,6 +72,7 @@ def play(messages: int, transcript: TranscriptFile | None = None) -> CountingTok
     return counting
 
 
+@pytest.mark.long
 def test_twice_the_messages_are_twice_the_characters_to_count():
     once, twice = play(500).characters, play(1_000).characters
     assert twice <= 2.2 * once

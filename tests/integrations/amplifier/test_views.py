@@ -119,6 +119,7 @@ async def test_results_of_calls_that_were_made_together_stay_together():
     assert problems(view, TOGETHER) == []
 
 
+@pytest.mark.long
 @awaited
 async def test_5_001_messages_are_added_and_shown():
     async with mounted() as ours:

@@ -41,7 +41,9 @@ def unmarked(value):
 
 @each()
 @pytest.mark.parametrize(
-    ("manager", "is_streamed"), [(ContextManager, False), (AsyncContextManager, True)], ids=["whole", "streamed-async"]
+    ("manager", "is_streamed"),
+    [pytest.param(ContextManager, False, marks=pytest.mark.long, id="whole"), (AsyncContextManager, True)],
+    ids=[None, "streamed-async"],
 )
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
 def test_loop_of_60_requests_is_never_refused(serve, api, manager, is_streamed):

@@ -55,6 +55,7 @@ def test_status_after_trimming_has_the_new_size():
     assert scripts.status_of(ours.requests[11]) < 0.7 * scripts.status_of(ours.requests[10])
 
 
+@pytest.mark.long
 def test_counting_is_linear():
     def ours(model: Scripted) -> int:
         texts: list[str] = []
