@@ -48,6 +48,7 @@ def images_in(view: list[dict]) -> int:
     return str(view).count("'type': 'image'")
 
 
+@pytest.mark.long
 def test_view_never_holds_more_images_than_the_provider_accepts():
     session = begun()
     view, seen, extended = [], [], 0

@@ -326,6 +326,7 @@ def test_a_process_that_is_killed_takes_no_other_job_with_it(talk):
     ]
 
 
+@pytest.mark.long
 def test_processes_give_the_same_figures(tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.jsonl").write_text(as_lines(conversation(8, 300)))

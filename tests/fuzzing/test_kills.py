@@ -12,6 +12,7 @@ from tests.fuzzing.killing import LEAST
 from tests.stores.running import FAULTS, ROOT
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork") or not hasattr(signal, "SIGKILL"), reason="a system without fork or kill")
 def test_killed_sessions_keep_what_was_acknowledged(tmp_path):
     """Nothing that `append` answered is lost, nothing is there by half, and the next view is what a provider takes."""

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +28,15 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 """
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+FRAMEWORKS = ("agent-framework", "clients", "langchain", "openai-agents", "pydantic-ai")
+"""Pages whose blocks load a framework or clients, which takes seconds each."""
+
+
+def runs_long(page: Path) -> Any:
+    return pytest.param(page, marks=pytest.mark.long if page.stem in FRAMEWORKS else (), id=name(page))
+
+
+@pytest.mark.parametrize("page", map(runs_long, WITH_CODE))
 def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
     """A block that prints is followed by a text block with its output; one with a client reaches a fake provider."""
     package = ELSEWHERE.get(name(page))

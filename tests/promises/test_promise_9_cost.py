@@ -15,7 +15,7 @@ def _step(watched: session_with_both_triggers, message: dict[str, Any]) -> None:
     watched.view(4_000)
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+@pytest.mark.parametrize("dialect", ["openai", pytest.param("anthropic", marks=pytest.mark.long)])
 def test_9_a_step_costs_the_same_at_any_length(dialect):
     talk, watched, counted = MessageFactory(dialect), session_with_both_triggers(), {}
     watched.manager.append(talk.say("user", "begin"))

@@ -45,7 +45,9 @@ class Measured(Worker):
         return 300 + round(1.2 * sum(len(json.dumps(message)) // 4 for message in view))
 
 
-@pytest.mark.parametrize(("dialect", "steps"), [(each, 1_000 if each == "openai" else 60) for each in DIALECTS])
+@pytest.mark.parametrize(
+    ("dialect", "steps"), [*((each, 60) for each in DIALECTS), pytest.param("openai", 1_000, marks=pytest.mark.long)]
+)
 def test_kinds_add_up_to_what_is_used_at_every_step(dialect, steps):
     """While a provider reports, after it stopped, over restarts, rewinds, pins, prompts and two lanes."""
     worker = Measured(dialect, MemoryStore())

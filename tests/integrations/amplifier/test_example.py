@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("window", [14_000, 20_000, 40_000])
+@pytest.mark.parametrize(
+    "window", [14_000, *(pytest.param(window, marks=pytest.mark.long) for window in (20_000, 40_000))]
+)
 def test_example_compacts_and_recalls_dropped_messages(window, tmp_path):
     """The example compacts and recalls what its requests no longer held."""
     command = [sys.executable, "-W", "error", str(ROOT / "examples/amplifier_session.py"), "--window", str(window)]
