@@ -7,7 +7,7 @@ import os
 from hypothesis import settings
 
 USUAL = 60
-"""Examples by which tests that are dearer or cheaper than most give theirs: the usual profile tries three quarters, and
+"""Examples by which tests that are dearer or cheaper than most give theirs: the usual profile tries two thirds, and
 the long run twice as many of the promises.
 """
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"

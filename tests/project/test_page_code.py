@@ -28,7 +28,7 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 """
 
 
-FRAMEWORKS = ("agent-framework", "clients", "langchain", "openai-agents", "pydantic-ai")
+FRAMEWORKS = ("agent-framework", "clients", "langchain", "openai-agents", "pydantic-ai", "strands")
 """Pages whose blocks load a framework or clients, which takes seconds each."""
 
 
@@ -36,7 +36,7 @@ def runs_long(page: Path) -> Any:
     return pytest.param(page, marks=pytest.mark.long if page.stem in FRAMEWORKS else (), id=name(page))
 
 
-@pytest.mark.parametrize("page", map(runs_long, WITH_CODE))
+@pytest.mark.parametrize("page", [runs_long(page) for page in WITH_CODE])
 def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
     """A block that prints is followed by a text block with its output; one with a client reaches a fake provider."""
     package = ELSEWHERE.get(name(page))

@@ -31,7 +31,9 @@ def race(program, address, writers, count):
     return [json.loads(out) for out, _ in told]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.long if kind == "jsonl" else ()) for kind in KINDS]
+)
 def test_what_was_acknowledged_survives_kill_9_at_any_moment(kind, tmp_path):
     rounds = FAULTS or 60
     (told,) = run("kill", kind, tmp_path, rounds, 1)

@@ -6,7 +6,7 @@ from tests.integrations.amplifier.hosts.checking import assert_sound
 from tests.integrations.amplifier.hosts.journeys.children import CREW, FOLLOWS
 from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
 
-pytestmark = needs_hosts
+pytestmark = [needs_hosts, pytest.mark.long]
 
 
 def lives_of(found, session):

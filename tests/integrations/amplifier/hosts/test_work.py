@@ -7,7 +7,7 @@ import pytest
 from tests.integrations.amplifier.hosts.checking import assert_sound, assert_unmoved
 from tests.integrations.amplifier.hosts.running import needs_hosts, report
 
-pytestmark = needs_hosts
+pytestmark = [needs_hosts, pytest.mark.long]
 
 
 @pytest.mark.parametrize("way", ["caching", "same_ids", "escaped", "strict"])
