@@ -57,6 +57,23 @@ def test_reasoning_of_earlier_turns_leaves_first(sealed):
     manager.close()
 
 
+def test_digest_and_recall_quote_no_encrypted_reasoning():
+    """A digest of few lines would spend them on bytes that only the provider reads."""
+    turns = [turn(f"t{number}") for number in range(9)]
+    for number, (_, answer, _) in enumerate(turns):
+        said = [{"type": "summary_text", "text": f"The port is 80{number}0."}]
+        answer["content"][0] |= {"summary": said, "encrypted_content": f"gAAAAAB_{number}-x9Zq/" * 50}
+    manager, view = session("gpt-5.5", *turns, budget=700)
+    assert "Earlier messages are compacted" in str(view)
+    assert "gAAAAAB_" not in str([item for item in view if kinds([item]) != ["reasoning"]])
+    assert manager.recall(query="gAAAAAB_0-x9Zq").hits == ()
+    assert manager.recall(pattern="gAAAAAB").hits == ()
+    assert "The port is 8000." in manager.recall("1")
+    assert "gAAAAAB" not in manager.recall("1")
+    assert manager.recall(query="port 8030").hits[0].seq == 10
+    manager.close()
+
+
 def test_reasoning_of_earlier_turns_stays_while_there_is_room():
     """It is a part of a compaction, and compacts nothing by itself."""
     manager, view = session("gpt-5.5", *[turn(f"t{number}") for number in range(9)], budget=20_000)

@@ -61,6 +61,31 @@ def test_reader_names_the_parts_that_are_reasoning(name):
     assert {reading.parts[number].is_sealed for number in numbers} == {sealed}
 
 
+SUMMARY = {**ITEM, "summary": [{"type": "summary_text", "text": "Red?"}]}
+OWN = {**ITEM, "content": [{"type": "reasoning_text", "text": "Hm."}], "summary": SUMMARY["summary"]}
+GEMINI = {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": "Red.", "thoughtSignature": "c2ln"}]}
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (assistant([SIGNED, REDACTED]), ["Hm.", ""]),
+        (assistant([CONVERSE, HIDDEN]), ["Hm.", ""]),
+        (assistant("Red.", reasoning_content="Hm."), ["Hm."]),
+        (assistant([TEXT], thinking_block={**SIGNED, "content": ["b3BhcXVl", "rs_1"]}), ["Hm."]),
+        (assistant([ITEM, SUMMARY, OWN]), ["", "Red?", "Red?\nHm."]),
+        (GEMINI, ["Hm.", ""]),
+    ],
+    ids=["anthropic", "bedrock", "chat", "amplifier", "responses", "gemini"],
+)
+def test_readable_reasoning_holds_no_encrypted_bytes(message, expected):
+    parts = read_message(validated(message)).parts
+    assert [part.readable for part in parts if part.kind == "reasoning"] == expected
+    assert [part.readable for part in parts if part.kind != "reasoning"] == [
+        part.text for part in parts if part.kind != "reasoning"
+    ]
+
+
 @pytest.mark.parametrize("name", HELD)
 def test_message_without_reasoning_keeps_all_the_rest(name):
     message, _, _, expected = HELD[name]

@@ -39,9 +39,9 @@ def test_every_reference_returns_the_original_at_any_page_size(messages, budget,
         entry = entry_of(manager, int(re.match(r"\d+", ref)[0]))
         part = int(ref.partition(".")[2] or 0)
         if "." in ref:
-            assert whole == (entry.reading.parts[part].text or "(image)")
+            assert whole == (entry.reading.parts[part].readable or "(image)")
         else:
-            assert all(found.text in whole for found in entry.reading.parts if not found.media)
+            assert all(found.readable in whole for found in entry.reading.parts if not found.media)
 
 
 def test_excerpted_result_returns_verbatim_by_its_reference():

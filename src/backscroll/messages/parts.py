@@ -1,6 +1,7 @@
 """The vocabulary of a read message: what a part is, and how a structured value becomes text."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "reasoning", "call", "result", "media", "opaque"]
@@ -8,6 +9,8 @@ Form = Literal[
     "string", "typed", "input", "bare", "value", "arguments", "mapping", "output", "inline", "signature", "fixed"
 ]
 Path = tuple[str | int, ...]
+_PLAIN = ("thinking", "text")
+"""Keys of reasoning in plain words, which a signature may follow."""
 
 
 class Media(NamedTuple):
@@ -45,7 +48,25 @@ class Part(NamedTuple):
         """True for reasoning that is signed or encrypted: its provider accepts it unchanged or not at all."""
         return self.kind == "reasoning" and self.form == "fixed"
 
+    @property
+    def readable(self) -> str:
+        """`text` without what only its provider can read: of a sealed block its reasoning or summary in plain words,
+        of a signature nothing.
+        """
+        if self.kind != "reasoning" or self.form == "string":
+            return self.text
+        if self.form == "signature":
+            return ""
+        return self.text if self.path[-1] in _PLAIN else "\n".join(_plain_texts(json.loads(self.text)))
+
 
 def compact(value: Any) -> str:
     """Return the JSON text that a provider receives for a structured value. Lone surrogates stay."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain_texts(block: dict[str, Any]) -> Iterator[str]:
+    """Yield the plain words of a sealed block: thinking (Anthropic), summary and content (Responses)."""
+    lists = [value for key in ("summary", "content") if type(value := block.get(key)) is list]
+    said = [item.get("text") for items in lists for item in items if type(item) is dict]
+    yield from [text for text in (block.get("thinking"), *said) if type(text) is str and text]

@@ -103,7 +103,7 @@ def checked_part(entry: Entry, part: int | None) -> int | None:
 def alone(entry: Entry, part: int | None) -> str | None:
     """Return the text of the given part, verbatim, or of the only one; None if there are several."""
     if part is None:
-        shown = [number for number, found in enumerate(entry.reading.parts) if found.text]
+        shown = [number for number, found in enumerate(entry.reading.parts) if found.readable]
         if len(shown) != 1:
             return None
         part = shown[0]
@@ -118,9 +118,11 @@ def texts(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def part_text(entry: Entry, number: int) -> str:
-    """Return what a model reads of a part; media are named, because their bytes are no text."""
+    """Return what a model reads of a part. Media and encrypted reasoning are named: their bytes are no text."""
     part = entry.reading.parts[number]
-    return f"({part.media.kind})" if part.media else part.text
+    if part.media:
+        return f"({part.media.kind})"
+    return part.readable or ("(encrypted)" if part.text else "")
 
 
 def heading(entry: Entry, number: int) -> str:
@@ -189,7 +191,7 @@ def match_lines(
         for number in range(len(entry.reading.parts)) if part is None else (part,):
             if number in left_out:
                 continue
-            for line in grep(lines_of(entry.reading.parts[number].text, within), pattern, wanted.around):
+            for line in grep(lines_of(entry.reading.parts[number].readable, within), pattern, wanted.around):
                 yield SearchHit(entry.seq, number, line.offset, line.text)
 
 
@@ -225,7 +227,7 @@ class PagedSearch:
         growing = {each.hit.seq for each in ranked[:_MOST_GROWING]}
         stating = {each.hit.seq for at, each in enumerate(ranked) if may_state(each.hit, among_first=at < MOST_HITS)}
         known = {entry.seq: entry for entry in (yield from scroll.fetch(sorted(growing | stating)))}
-        texts_of = {(seq, at): part.text for seq in growing for at, part in enumerate(known[seq].reading.parts)}
+        texts_of = {(seq, at): part.readable for seq in growing for at, part in enumerate(known[seq].reading.parts)}
         found = equals_newest_first(query, grown(ranked, texts_of), known)
         found = newest_first(found, known)[:MOST_HITS]
         self._answers.pop(query, None)
@@ -400,7 +402,7 @@ class _Calls:
             for _ in range(len(self._about) - _MOST_CALLS):
                 del self._about[next(iter(self._about))]
             for number, part in enumerate(entry.reading.parts):
-                if part.text and number not in left_out:
+                if (text := part.readable) and number not in left_out:
                     call = self._about.get(part.id or "", "") if part.kind == "result" else ""
-                    said = search_words(part.text) if part.kind == "text" and entry.reading.is_user_turn else ""
-                    yield Source(entry.seq, number, call or part.name or said, part.text)
+                    said = search_words(text) if part.kind == "text" and entry.reading.is_user_turn else ""
+                    yield Source(entry.seq, number, call or part.name or said, text)

@@ -109,7 +109,7 @@ def texts_in_view(state: SessionState) -> Iterator[str]:
     for message in view.messages if view else ():
         reading = read_message(message)
         left_out = echoes.of(reading)
-        yield from [part.text for number, part in enumerate(reading.parts) if number not in left_out]
+        yield from [part.readable for number, part in enumerate(reading.parts) if number not in left_out]
 
 
 PAGE_TOKENS = 4_000

@@ -83,7 +83,7 @@ def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
 
 def _contributor(entry: Entry, tokens: int) -> LargestMessage:
     reading = entry.reading
-    text = next((part.text for part in reading.parts if part.text and not part.text.isspace()), "")
+    text = next((text for part in reading.parts if (text := part.readable) and not text.isspace()), "")
     names = ", ".join(part.name for part in reading.call_parts if part.name)
     beginning = " ".join(text.lstrip()[:_LOOKED_AT].split())[:_BEGINNING]
     label = f"calls {names}" if names else beginning

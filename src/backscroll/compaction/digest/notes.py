@@ -118,7 +118,7 @@ class TurnFacts:
         for entry, parts in zip(self._entries, self._parts, strict=True):
             for part in parts:
                 if part.kind != "result":
-                    for text in written_values(part.text) if part.kind == "call" else (part.text,):
+                    for text in written_values(part.text) if part.kind == "call" else (part.readable,):
                         yield entry.seq, _worth_keeping(pieces(text)), None
         for seq, _, lines, trouble in self._results:
             error = None if trouble is None else DigestLine(seq, seq, "error", trouble[:_LONGEST])

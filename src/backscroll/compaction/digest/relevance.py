@@ -49,7 +49,7 @@ class Relevance:
         place = entry.seq, number
         found = self._words.get(place)
         if found is None:
-            found = self._words[place] = specific_words(entry.reading.parts[number].text)
+            found = self._words[place] = specific_words(entry.reading.parts[number].readable)
         return found
 
     @cached_property
@@ -110,7 +110,7 @@ class Relevance:
             word
             for entry in own[-_TOPIC_MESSAGES:]
             for part in entry.reading.parts
-            for word in ordinary_words(part.text)
+            for word in ordinary_words(part.readable)
         }
 
     @cached_property
