@@ -17,6 +17,7 @@ from backscroll.compaction.verification import Evidence
 from backscroll.messages import same_json
 from tests.builders import ASKED, FETCH, entry_of, lines_of
 from tests.fakes import count_quarter
+from tests.long_run import usually
 from tests.profiles import examples
 
 SIZE = 12 * READ
@@ -124,7 +125,7 @@ class Watched(str):
 STRATEGIES = [None, ["deduplicate"], ["excerpt"], ["clear"], ["digest"], ["importance"], ["truncate"]]
 
 
-@pytest.mark.parametrize("names", STRATEGIES, ids=str)
+@pytest.mark.parametrize("names", usually(STRATEGIES, 4), ids=str)
 @pytest.mark.parametrize("previews", [None, ToolResultPreview()], ids=["whole", "previews"])
 def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     """Of results, arguments, a user's words and an answer alike."""

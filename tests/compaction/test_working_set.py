@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from backscroll import ConfigurationError, Protection
 from backscroll.evaluation.validity import problems
 from tests.fakes import RecordingSession
+from tests.long_run import usually
 from tests.profiles import examples
 
 STEPS = 60
@@ -58,7 +59,7 @@ def holds(view, text):
 
 
 @pytest.mark.parametrize("signed", [False, True])
-@pytest.mark.parametrize("budget", [8_000, 16_000, 32_000])
+@pytest.mark.parametrize("budget", usually([8_000, 16_000, 32_000], 1))
 @pytest.mark.parametrize("tool", ["load_skill", "Skill"])
 def test_loaded_skill_stays_in_every_view(tool, budget, signed):
     work = Work(budget=budget, signed=signed, model="claude-opus-5-5" if signed else None)

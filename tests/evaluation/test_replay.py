@@ -23,6 +23,7 @@ from tests.evaluation.messages import (
     tool,
     user,
 )
+from tests.long_run import usually
 from tests.real import RECORDINGS, needs_recordings
 
 Message = dict[str, Any]
@@ -175,7 +176,7 @@ def test_real_conversations_are_valid_views_of_themselves(folder: str) -> None:
 
 @needs_recordings
 @pytest.mark.parametrize(
-    "name", ["entire/norm.jsonl", "native/claude-code-short.jsonl", "native/tau-bench-airline.json"]
+    "name", usually(["native/claude-code-short.jsonl", "native/tau-bench-airline.json", "entire/norm.jsonl"], 2)
 )
 def test_sending_everything_keeps_every_real_fact(name: str) -> None:
     """Sending everything keeps every fact of real conversations."""

@@ -14,6 +14,7 @@ from tests.profiles import THOROUGH
 from tests.real import RECORDED, needs_recordings
 
 LARGE = 5_000_000  # bytes
+SMALL = 1_000_000
 
 
 def sessions(file, share):
@@ -32,7 +33,7 @@ def cases():
     """Each recording at each share."""
     for file in RECORDED:
         for share in (0.5, 0.25, 0.1):
-            marks = [pytest.mark.long] if share != 0.1 or file.stat().st_size >= LARGE else []
+            marks = [pytest.mark.long] if share != 0.1 or file.stat().st_size >= SMALL else []
             yield pytest.param(file, share, marks=marks, id=f"{file.parent.name}-{file.stem}-{share}")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.frozen.sessions import BUDGETS, SEEDS, frozen
 from tests.frozen.tracing import Way, steps
+from tests.long_run import usually
 
 pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # budgets are small on purpose
 FOLDER = Path(__file__).parent
@@ -17,7 +18,7 @@ def written(name):
 
 
 @pytest.mark.parametrize("dialect", sorted({session.partition("/")[0] for session in written("views")}))
-@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.long] * (n >= len(SEEDS) // 6)) for n in SEEDS])
+@pytest.mark.parametrize("seed", usually(SEEDS, 2))
 def test_views_events_and_stored_bytes_stay(dialect, seed):
     for budget in BUDGETS:
         session = f"{dialect}/{seed}/{budget}"

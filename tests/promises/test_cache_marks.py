@@ -12,6 +12,7 @@ from backscroll import CacheMarks, ContextManager
 from backscroll.cli.stores.render import Reader
 from backscroll.evaluation.fake_providers.chain import count_bytes
 from backscroll.stores.sqlite import SqliteStore
+from tests.long_run import usually
 from tests.marked_agent import OPS, MarkedAgent
 from tests.profiles import examples
 
@@ -80,7 +81,7 @@ def worked(seed: int, folder: str) -> tuple[int, int]:
     return sum(step.kept for step in steps.values()), sum(use["cache_read_input_tokens"] for use in agent.usages)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", usually(range(8), 4))
 def test_cache_forecast_is_what_the_provider_counts(seed, tmp_path):
     """Within 2 % over each history, with compactions, undo, rewinds, restarts and changes of model and prompt."""
     forecast, counted = worked(seed, str(tmp_path))

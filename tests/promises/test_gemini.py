@@ -13,6 +13,7 @@ from backscroll import ContextManager
 from backscroll.evaluation.fake_providers import FakeProviderError
 from tests.bound_agent import OPS
 from tests.gemini_agent import GeminiAgent
+from tests.long_run import usually
 from tests.profiles import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # budgets are small on purpose
@@ -41,7 +42,7 @@ def test_every_request_to_gemini_is_answered(seed, acts, ids, budgets):
     played(seed, acts, ids, budgets)
 
 
-@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("ids", usually(IDS, 1))
 def test_requests_to_gemini_hold_what_it_is_strict_about(ids):
     """Signatures, parallel calls, filled gaps, pictures and digests; without its signatures a request is refused."""
     seen: Counter[str] = Counter()

@@ -13,6 +13,7 @@ from tests.real import RECORDED, needs_recordings
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
 pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
 _USUAL = 4  # transcripts of each file that are not left to the long run
+_SMALL = 4_000_000  # bytes of a file
 REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")
 
 
@@ -30,8 +31,17 @@ def whole(manager, ref):
     return text
 
 
-@pytest.mark.parametrize("rest", [False, pytest.param(True, marks=pytest.mark.long)], ids=["first", "rest"])
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def cases():
+    """The first transcripts of each file, and the rest."""
+    for file in RECORDED:
+        for rest in (False, True):
+            marks = [pytest.mark.long] if rest or file.stat().st_size >= _SMALL else []
+            yield pytest.param(
+                file, rest, marks=marks, id=f"{file.parent.name}-{file.stem}-{'rest' if rest else 'first'}"
+            )
+
+
+@pytest.mark.parametrize(("file", "rest"), list(cases()))
 def test_everything_left_out_returns_verbatim_by_reference(file, rest):
     """Everything left out at a tenth comes back verbatim by a reference of the view."""
     transcripts = list(read(file, file.name))

@@ -47,7 +47,7 @@ def test_asking_again_counts_nothing():
 def test_compaction_counts_in_proportion_to_the_budget():
     """What a compaction counts is bounded by the budget not by the history."""
     budget = 20_000
-    for rounds in (60, 600):
+    for rounds in (60, 400):
         counting = CountingTokenizer()
         manager = ContextManager(tokenizer=counting)
         fill(manager, rounds, budget)

@@ -10,6 +10,7 @@ from backscroll.ports import LOST, Record
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
 from tests.fakes import count_quarter
+from tests.long_run import usually
 
 TALK = MessageFactory("openai")
 WHY = "this record was not as it was written when its database was repaired"
@@ -75,7 +76,7 @@ def wrong(view, history, lost):
     return [each for each in problems(view, history) if not (1 in lost and each.startswith("the first user message"))]
 
 
-@pytest.mark.parametrize("kind", ["message", "plan", "lane", "checkpoint", "id", "request", "settled"])
+@pytest.mark.parametrize("kind", usually(["message", "plan", "lane", "settled", "checkpoint", "id", "request"], 4))
 def test_lost_record_is_reported_and_the_session_goes_on(kept, kind):
     """One lost record of any kind is reported and the session goes on."""
     records, messages = kept

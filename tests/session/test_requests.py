@@ -18,6 +18,7 @@ from backscroll.session.system_prompt import prompt_of
 from backscroll.stores.memory import MemoryStore
 from backscroll.view.ephemerals import unstored
 from tests.builders import MessageFactory
+from tests.long_run import usually
 from tests.session.worker import OPTIONS, Worker
 
 
@@ -215,7 +216,7 @@ def slowly(manager, requests):
         yield Step(request.at, len(lane.view.messages), parts, round(total * scale))
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+@pytest.mark.parametrize("dialect", usually(["openai", "anthropic"], 1))
 def test_replay_equals_each_request_to_the_token(dialect):
     """A replay says to the token what each request says by itself."""
     worker = Worker(dialect, MemoryStore())

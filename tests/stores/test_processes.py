@@ -8,11 +8,12 @@ import pytest
 from backscroll import ContextManager
 from backscroll.stores.addresses import open_store
 from backscroll.stores.conformance import together
+from tests.long_run import usually
 from tests.stores.programs import differs, worked
 from tests.stores.running import FAULTS, KINDS, address_of, run, start
 
 
-@pytest.fixture(params=[*KINDS, "postgres"])
+@pytest.fixture(params=usually([*KINDS, "postgres"], len(KINDS)))
 def address(request, tmp_path):
     """Of a new place that several processes can use."""
     if request.param in KINDS:

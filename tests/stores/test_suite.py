@@ -12,6 +12,7 @@ from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
+from tests.long_run import usually
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -23,7 +24,7 @@ def test_memory(check):
     )
 
 
-@pytest.mark.parametrize("durability", ["full", "normal"])
+@pytest.mark.parametrize("durability", usually(["normal", "full"], 1))
 @pytest.mark.parametrize("kind", [SqliteStore, JsonlStore])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_stores_in_files(check, kind, durability, tmp_path):

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from tests.long_run import usually
+
 ROOT = Path(__file__).resolve().parents[4]
 HOSTS = Path(os.environ.get("BACKSCROLL_HOSTS") or ROOT.parent / "shared" / "hosts")
 needs_hosts = pytest.mark.skipif(
@@ -32,7 +34,10 @@ KEPT = {
     "hooks": KINDS,
     "calls": KINDS,
 }
-"""Journeys, or files of them, in several ways of keeping, one after the other in one process; others: in memory."""
+"""Journeys, or files of them, in several ways of keeping; others: in memory."""
+_AT_ONCE = (KINDS[:2], KINDS[2:])
+"""Kinds that run one after the other in one process: the second ones only for the long run."""
+each_kind = pytest.mark.parametrize("kind", usually(KINDS, 2))
 TOGETHER = ("hooks", "calls", "work")
 """Files whose journeys are short and run in one process."""
 
@@ -49,30 +54,33 @@ _RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
 def report(journey: str, kind: str = "memory") -> Any:
     """What the journey `module.function` below `journeys` reports. It runs once for all tests."""
     module = journey.partition(".")[0]
-    found = _reports(module if module in TOGETHER else journey)[f"{journey} {kind}"]
+    what = module if module in TOGETHER else journey
+    kinds = next(kinds for kinds in _AT_ONCE if kind in kinds) if what in KEPT else ("memory",)
+    found = _reports(what, kinds)[f"{journey} {kind}"]
     if "failed" in found:
         pytest.fail(f"{journey} ({kind}) failed\n{found['failed']}", pytrace=False)
     return found
 
 
 @cache
-def _reports(what: str) -> dict[str, Any]:
+def _reports(what: str, kinds: tuple[str, ...]) -> dict[str, Any]:
     if _RUN is None:
-        return _run_once(what)
-    kept = _MADE / f"{_RUN}-{what}.json"
+        return _run_once(what, kinds)
+    name = f"{what}-{kinds[0]}"
+    kept = _MADE / f"{_RUN}-{name}.json"
     _MADE.mkdir(parents=True, exist_ok=True)
-    with FileLock(_MADE / f"{what}.lock"):
+    with FileLock(_MADE / f"{name}.lock"):
         if not kept.exists():
-            for old in _MADE.glob(f"*-{what}.json"):
+            for old in _MADE.glob(f"*-{name}.json"):
                 old.unlink()
-            kept.write_text(json.dumps(_run_once(what)), encoding="utf-8")
+            kept.write_text(json.dumps(_run_once(what, kinds)), encoding="utf-8")
         found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     return found
 
 
-def _run_once(what: str) -> dict[str, Any]:
+def _run_once(what: str, kinds: tuple[str, ...]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hosts-") as folder:
-        return run(what, Path(folder), KEPT.get(what, ("memory",)))
+        return run(what, Path(folder), kinds)
 
 
 def run(what: str, folder: Path, kinds: tuple[str, ...], dies: bool = False) -> dict[str, Any]:

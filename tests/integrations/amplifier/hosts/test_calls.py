@@ -4,13 +4,12 @@ import pytest
 
 from tests.integrations.amplifier.hosts.checking import assert_sound, assert_unmoved
 from tests.integrations.amplifier.hosts.journeys.calls import HINT
-from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
+from tests.integrations.amplifier.hosts.running import each_kind, needs_hosts, report
 
 pytestmark = needs_hosts
-KEPT = pytest.mark.parametrize("kind", KINDS)
 
 
-@KEPT
+@each_kind
 def test_developer_messages_stay_with_a_factory(kind):
     """Developer messages carry mentioned files. In front they are in each request; others stay until a compaction."""
     life = report("calls.developer", kind)
@@ -20,7 +19,7 @@ def test_developer_messages_stay_with_a_factory(kind):
     assert_sound([life])
 
 
-@KEPT
+@each_kind
 def test_persisted_reminder_stays_word_for_word(kind):
     """A reminder that the loop keeps once is in each request of a long turn, once."""
     life = report("calls.reminder", kind)
@@ -29,7 +28,7 @@ def test_persisted_reminder_stays_word_for_word(kind):
     assert_sound([life])
 
 
-@KEPT
+@each_kind
 def test_two_windows_of_one_model_share_no_view(kind):
     """Two instances of a provider have one model's name and windows of 200k and 16k: the small one costs nothing."""
     life = report("calls.windows", kind)
@@ -39,7 +38,7 @@ def test_two_windows_of_one_model_share_no_view(kind):
     assert_sound([life])
 
 
-@KEPT
+@each_kind
 def test_history_set_before_a_request_is_sent(kind):
     """An image that a hook adds to the newest message moves nothing before it; a message in front compacts anew."""
     life = report("calls.surfaced", kind)

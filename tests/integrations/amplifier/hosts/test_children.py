@@ -4,7 +4,7 @@ import pytest
 
 from tests.integrations.amplifier.hosts.checking import assert_sound
 from tests.integrations.amplifier.hosts.journeys.children import CREW, FOLLOWS
-from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
+from tests.integrations.amplifier.hosts.running import each_kind, needs_hosts, report
 
 pytestmark = [needs_hosts, pytest.mark.long]
 
@@ -13,7 +13,7 @@ def lives_of(found, session):
     return [life for life in found["lives"] if life["session"] == session]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_family_of_sessions_is_sound_and_apart(kind):
     """A parent and its eight children, six of them at once: every request valid, every history whole and its own."""
     found = report("children.family", kind)
@@ -26,7 +26,7 @@ def test_family_of_sessions_is_sound_and_apart(kind):
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["delegate", "task"])
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_resumed_child_holds_each_task_once(kind, which):
     """The host replays a child's transcript by `add_message`; neither its requests nor its history double."""
     found = report("children.family", kind)

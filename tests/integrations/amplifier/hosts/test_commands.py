@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.integrations.amplifier.hosts.checking import assert_sound
-from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report, run
+from tests.integrations.amplifier.hosts.running import KINDS, each_kind, needs_hosts, report, run
 
 pytestmark = needs_hosts
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_session_new_resumed_and_cleared_is_sound(kind):
     """At the prompt and by single runs: every life of the session is valid, within the window, and whole."""
     found = report("commands.talk", kind)
@@ -20,7 +20,7 @@ def test_cli_session_new_resumed_and_cleared_is_sound(kind):
     assert found["lives"][3]["users"] == ["Read the parser.", "Fix the printer.", *(f"Go on {at}." for at in range(3))]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_clear_leaves_only_what_comes_after(kind):
     """`/clear` at the prompt empties the history, on the disk as well."""
     found = report("commands.talk", kind)
@@ -29,7 +29,7 @@ def test_cli_clear_leaves_only_what_comes_after(kind):
     assert found["saved"][0] == 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_fork_goes_on_from_its_turn(kind):
     """`/fork 1` makes a session of the first turn, which is resumed by itself."""
     found = report("commands.talk", kind)
@@ -37,7 +37,7 @@ def test_cli_fork_goes_on_from_its_turn(kind):
     assert found["lives"][5]["users"] == ["Read the parser.", "Go on 4."]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_save_writes_the_whole_history(kind):
     """`/save` finds every message that the session has, also after compactions."""
     found = report("commands.talk", kind)
@@ -45,7 +45,7 @@ def test_cli_save_writes_the_whole_history(kind):
     assert found["written"] == found["made"] == 38
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_status_and_fork_count_the_whole_history(kind):
     """`/status` and `/fork` read the history at the prompt: all messages and all turns, also after a compaction."""
     found = report("commands.talk", kind)
@@ -62,7 +62,8 @@ def test_restore_with_thinking_changes_nothing():
     assert [life["counts"].get("context:set_messages_ignored") for life in lives[1:5]] == [1] * 4
 
 
-@pytest.mark.parametrize("kind", ["storage_path", "transcript_path"])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS[2:])
 def test_restore_with_thinking_keeps_the_transcript(kind):
     """The same with a transcript: its messages stay as the loop wrote them. It holds no plans of compaction."""
     lives = report("commands.talk", kind)["lives"]
@@ -70,7 +71,7 @@ def test_restore_with_thinking_keeps_the_transcript(kind):
     assert [life["counts"].get("context:set_messages_ignored") for life in lives[1:5]] == [1] * 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_restore_without_a_turn_is_a_rewind(kind):
     """A host that rewound the session on its disk restores fewer turns: the rest is gone."""
     before, after = report("commands.rewound", kind)["lives"]
@@ -79,7 +80,7 @@ def test_restore_without_a_turn_is_a_rewind(kind):
     assert after["users"] == ["Go on 0.", "Go on 2."]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_turn_after_an_interruption_is_sound(kind):
     """Ctrl-C once and twice during tools: the command line repairs its transcript, and each next turn is valid."""
     life = report("commands.interrupted", kind)["lives"][0]
@@ -88,7 +89,7 @@ def test_cli_turn_after_an_interruption_is_sound(kind):
     assert life["kept"] == 22
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_cli_goal_judges_the_history_and_goes_on(kind):
     """The loop's evaluator finds the newest messages of the history, and its own requests change nothing of ours."""
     found = report("commands.pursued", kind)
@@ -100,7 +101,7 @@ def test_cli_goal_judges_the_history_and_goes_on(kind):
     assert ("Done with first." in first, "Done with second." in second) == (True, True)
 
 
-@pytest.mark.parametrize("kind", [*KINDS[:2], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[2:])])
+@each_kind
 def test_cli_repair_after_a_crash_loses_nothing(kind):
     """The process dies in a tool; the next one repairs the transcript, and goes on with all that had been kept."""
     with tempfile.TemporaryDirectory(prefix="hosts-") as folder:

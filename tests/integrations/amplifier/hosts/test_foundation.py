@@ -3,14 +3,14 @@
 import pytest
 
 from tests.integrations.amplifier.hosts.checking import assert_sound, assert_unmoved
-from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
+from tests.integrations.amplifier.hosts.running import each_kind, needs_hosts, report
 
 pytestmark = needs_hosts
 LOOPS = pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming", "loop-events"])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_foundation_long_work_is_sound_and_whole(kind):
     """`create_session` and hundreds of requests with compactions: all valid, all within the window, history whole."""
     lives = report("foundation.long", kind)["lives"]
@@ -21,7 +21,7 @@ def test_foundation_long_work_is_sound_and_whole(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_response_chain_after_a_compaction_begins_again(kind):
     """No request names an answer of the server from before the newest compaction; each later one is named."""
     found = report("foundation.long", kind)
@@ -32,7 +32,7 @@ def test_response_chain_after_a_compaction_begins_again(kind):
 
 
 @LOOPS
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_loop_under_our_context_is_sound(kind, loop):
     """Each loop of Microsoft's works on our context; loop-events with the contract 1.0."""
     life = report("foundation.loops", kind)[loop]
@@ -43,7 +43,7 @@ def test_loop_under_our_context_is_sound(kind, loop):
 
 
 @LOOPS
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_context_after_the_sessions_end_still_works(kind, loop):
     """After `session.cleanup` the history is there, takes a message, and can be sent."""
     before, after, last = report("foundation.loops", kind)[loop]["after_the_end"]
@@ -59,7 +59,7 @@ def test_system_prompt_is_read_again_for_each_request():
     assert "Touch what you like." in second
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_kind
 def test_spawned_child_with_inherited_messages_is_sound(kind):
     """`PreparedBundle.spawn` gives a child its parent's messages, and both histories stay apart."""
     found = report("foundation.spawn", kind)

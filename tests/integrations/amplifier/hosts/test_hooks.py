@@ -4,14 +4,13 @@ import pytest
 
 from tests.integrations.amplifier.hosts.checking import assert_sound, assert_unmoved
 from tests.integrations.amplifier.hosts.journeys.hooks import ROUNDS, TEXTS
-from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
+from tests.integrations.amplifier.hosts.running import each_kind, needs_hosts, report
 
 pytestmark = needs_hosts
 LOOPS = pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming"])
-KEPT = pytest.mark.parametrize("kind", KINDS)
 
 
-@KEPT
+@each_kind
 @LOOPS
 def test_prefix_hooks_wrap_the_system_prompt_once(loop, kind):
     """Three hooks put their text into the system prompt: it stands there once in each request, and nowhere else."""
@@ -24,7 +23,7 @@ def test_prefix_hooks_wrap_the_system_prompt_once(loop, kind):
     assert_unmoved([life])
 
 
-@KEPT
+@each_kind
 @LOOPS
 def test_tail_hooks_add_nothing_to_the_history(loop, kind):
     """hooks-status-context and hooks-routing speak behind each request; none of it is kept, or moves a request."""
@@ -39,7 +38,7 @@ def test_tail_hooks_add_nothing_to_the_history(loop, kind):
     assert_unmoved([life])
 
 
-@KEPT
+@each_kind
 @LOOPS
 def test_tool_hook_that_injects_for_good_stays_valid(loop, kind):
     """The kernel adds a hook's message between a call and its result; each request is valid, and all are kept."""
@@ -49,7 +48,7 @@ def test_tool_hook_that_injects_for_good_stays_valid(loop, kind):
     assert_sound([life])
 
 
-@KEPT
+@each_kind
 def test_naming_hook_reads_the_history_and_asks_aside(kind):
     """hooks-session-naming finds our history and names the session; its own request to the model changes nothing."""
     found = report("hooks.named", kind)
@@ -57,7 +56,7 @@ def test_naming_hook_reads_the_history_and_asks_aside(kind):
     assert_sound(found["lives"])
 
 
-@KEPT
+@each_kind
 def test_logged_once_is_each_compaction_and_prompt(kind):
     """A log of all kernel events and all contributed ones has one line for each compaction and one for the prompt."""
     found = report("hooks.logged", kind)
@@ -68,7 +67,7 @@ def test_logged_once_is_each_compaction_and_prompt(kind):
     assert ours == ["context:post_compact", "context:pre_compact"]  # which the contract has modules contribute
 
 
-@KEPT
+@each_kind
 def test_logged_compaction_has_the_figures_that_hosts_read(kind):
     """The event has the keys of each reader, as whole numbers; the prompt's event has only the start of it."""
     event = report("hooks.logged", kind)["compaction"]

@@ -1,0 +1,11 @@
+"""Which values of a parameter the usual run tries, where all of them take too long."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+
+def usually(values: Sequence[Any], count: int) -> list[Any]:
+    """The first `count` values as they are; the others are marked for `make test-long`."""
+    return [*values[:count], *(pytest.param(value, marks=pytest.mark.long) for value in values[count:])]
