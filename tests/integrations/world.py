@@ -11,14 +11,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from backscroll.evaluation.validity import problems
+from tests.builders import PNG as PNG
 
 STEPS = 60
 """Requests of one agent; the last of each turn is answered by a text."""
 TURN = 20
 BUDGET = 3_000
 SYSTEM = "You answer for the shop. Be brief."
-PNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAMACAIAAAA12IJaAAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"
-"""The beginning of a picture of 1,024 x 768, in base64."""
 
 
 class Called(NamedTuple):
