@@ -73,10 +73,14 @@ GEMINI = {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": 
         (assistant([CONVERSE, HIDDEN]), ["Hm.", ""]),
         (assistant("Red.", reasoning_content="Hm."), ["Hm."]),
         (assistant([TEXT], thinking_block={**SIGNED, "content": ["b3BhcXVl", "rs_1"]}), ["Hm."]),
+        (
+            assistant([TEXT], thinking_block={"thinking_blocks": [SIGNED, REDACTED], "reasoning_items": [OWN]}),
+            ["Hm.\nRed?\nHm."],
+        ),
         (assistant([ITEM, SUMMARY, OWN]), ["", "Red?", "Red?\nHm."]),
         (GEMINI, ["Hm.", ""]),
     ],
-    ids=["anthropic", "bedrock", "chat", "amplifier", "responses", "gemini"],
+    ids=["anthropic", "bedrock", "chat", "amplifier", "litellm", "responses", "gemini"],
 )
 def test_readable_reasoning_holds_no_encrypted_bytes(message, expected):
     parts = read_message(validated(message)).parts

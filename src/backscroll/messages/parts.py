@@ -11,6 +11,8 @@ Form = Literal[
 Path = tuple[str | int, ...]
 _PLAIN = ("thinking", "text")
 """Keys of reasoning in plain words, which a signature may follow."""
+_HOLDERS = ("summary", "content", "thinking_blocks", "reasoning_items")
+"""Keys of lists of blocks; the last two are LiteLLM's."""
 
 
 class Media(NamedTuple):
@@ -66,7 +68,10 @@ def compact(value: Any) -> str:
 
 
 def _plain_texts(block: dict[str, Any]) -> Iterator[str]:
-    """Yield the plain words of a sealed block: thinking (Anthropic), summary and content (Responses)."""
-    lists = [value for key in ("summary", "content") if type(value := block.get(key)) is list]
-    said = [item.get("text") for items in lists for item in items if type(item) is dict]
-    yield from [text for text in (block.get("thinking"), *said) if type(text) is str and text]
+    """Yield the plain words of a sealed block, and of blocks in it: thinking, a summary, and reasoning as content."""
+    yield from [text for key in _PLAIN if type(text := block.get(key)) is str and text]
+    for key in _HOLDERS:
+        held = block.get(key)
+        for item in held if type(held) is list else ():
+            if type(item) is dict:
+                yield from _plain_texts(item)
