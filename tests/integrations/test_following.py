@@ -1,5 +1,6 @@
 """A framework's history is followed: edits are noticed, and a step does not read all of it."""
 
+import asyncio
 from dataclasses import replace
 from itertools import takewhile
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import ContextManager, MessageError
+from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED, Following
 from backscroll.manager.driver import run_sync_each
 from tests.fakes import count_quarter
@@ -146,3 +148,71 @@ def test_to_recognize_a_history_reads_its_end_only():
     before = followed.translation.read
     assert followed.following.continues(history)
     assert followed.translation.read - before == COMPARED
+
+
+CALL = ModelCall(budget=50_000)
+
+
+def stored(path):
+    return Conversation(
+        NoteTranslation(), {"tokenizer": count_quarter, "store": f"sqlite:///{path}/a.db", "session": "s"}
+    )
+
+
+@pytest.mark.parametrize("change", ["clear", "append", "rewind"])
+def test_the_history_decides_what_a_user_changed(change):
+    held = Conversation(NoteTranslation(), {"tokenizer": count_quarter})
+    history = [Note("user", "begin"), *rounds(2)]
+    held.view_now(history, CALL)
+    changes = {
+        "clear": held.clear,
+        "append": lambda: held.append({"role": "user", "content": "mine"}),
+        "rewind": lambda: held.rewind(1),
+    }
+    asyncio.run(changes[change]())
+    history += rounds(1, begin=2)
+    assert held.view_now(history, CALL) == history
+    assert len(asyncio.run(held.get_messages())) == len(history)
+
+
+@pytest.mark.parametrize("yields", range(3, 12, 2))
+def test_a_call_that_was_cancelled_is_read_again(tmp_path, yields):
+    async def run():
+        held, history = stored(tmp_path), [Note("user", "begin"), *rounds(2)]
+        await held.view_of(history, CALL)
+        history += rounds(1, begin=2)
+        call = asyncio.ensure_future(held.view_of(history, CALL))
+        for _ in range(yields):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.wait([call])
+        history += rounds(1, begin=3)
+        assert await held.view_of(history, CALL) == history
+        assert len(await held.get_messages()) == len(history)
+
+    asyncio.run(run())
+
+
+def test_processes_that_take_turns_send_the_whole_history(tmp_path):
+    one, other = stored(tmp_path), stored(tmp_path)
+    history = [Note("user", "begin"), *rounds(2), Note("assistant", "done")]
+    for turn in range(6):
+        held = (one, other)[turn % 2]
+        assert held.view_now(history, CALL) == history
+        history.append(Note("assistant" if turn % 3 else "user", f"turn {turn}"))
+        assert held.view_now(history, CALL) == history
+        assert len(asyncio.run(held.get_messages())) == len(history)
+        history += [Note("user", f"more {turn}"), *rounds(1, begin=10 + turn)]
+
+
+def test_a_message_that_says_it_is_ephemeral_has_its_place():
+    class Flagged(NoteTranslation):
+        def to_message(self, native):
+            flags = {"metadata": {"ephemeral": True}} if native.usage else {}
+            return {**super().to_message(native), **flags}
+
+    held = Conversation(Flagged(), {"tokenizer": count_quarter})
+    history = [Note("user", "begin"), Note("user", "now 12:00", usage={"flag": 1}), Note("assistant", "fine")]
+    assert held.view_now(history, CALL) == history
+    history += [Note("user", "more"), *rounds(1)]
+    assert held.view_now(history, CALL) == history

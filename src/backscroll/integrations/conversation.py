@@ -15,7 +15,7 @@ from backscroll.messages import validated
 from backscroll.ports import BackgroundTask, Operation
 from backscroll.recall.tool import answer
 from backscroll.session.request import request_with_indexes
-from backscroll.session.store_sync import flush
+from backscroll.session.store_sync import TRIES, flush, too_many_conflicts
 from backscroll.view.view_message import ViewMessage
 
 Steps = Generator[Operation[Any], Any, list[Native]]
@@ -110,14 +110,17 @@ class Conversation(AsyncContextManager, Generic[Native]):
 
     def _view_steps(self, history: Sequence[Native], call: ModelCall) -> Steps[Native]:
         binds = self._session.config.binds(call.lane)
-        yield from self._following.load(history, whole=call.first, binds=binds)
         if call.system or self._prompted:
             self._prompted = bool(call.system)
             self.set_system_prompt_factory((lambda: call.system or "") if call.system else None)
-        found: list[ViewMessage] = yield request_with_indexes(
-            self._session, call.budget, call.lane, outside=call.overhead_tokens, tools=call.tools
-        )
-        return [self._native(each, history) for each in found[self._prompted :]]
+        for _ in range(TRIES):
+            yield from self._following.load(history, whole=call.first, binds=binds)
+            found: list[ViewMessage] = yield request_with_indexes(
+                self._session, call.budget, call.lane, outside=call.overhead_tokens, tools=call.tools
+            )
+            if self._following.holds_all:  # else another writer was faster between these two
+                return [self._native(each, history) for each in found[self._prompted :]]
+        raise too_many_conflicts()
 
     def _native(self, shown: ViewMessage, history: Sequence[Native]) -> Native:
         natives = [history[index] for index in shown.indexes]

@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from copy import deepcopy
 from typing import Any, Generic
 
+from backscroll.errors import ConflictError, ReferenceNotFoundError
 from backscroll.integrations.translation import Native, Translation
 from backscroll.messages import Message, read_message, validated, without_reasoning
 from backscroll.ports import Operation
@@ -18,6 +19,7 @@ from backscroll.session.append import append
 from backscroll.session.branching import rewind
 from backscroll.session.past import get_messages
 from backscroll.session.state import SessionState
+from backscroll.session.store_sync import TRIES, too_many_conflicts
 
 COMPARED = 32
 """The newest messages that are compared at each step."""
@@ -34,8 +36,10 @@ class Following(Generic[Native]):
     def __init__(self, session: SessionState, translation: Translation[Native]) -> None:
         self._session = session
         self._translation = translation
-        self._prints: array[int] | None = None
-        """A hash of what each loaded message says. It differs in each process. `None`: the store was not read yet."""
+        self._prints = array("q")
+        """A hash of what each loaded message says. It differs in each process."""
+        self._is_sure = False
+        """Whether the session holds what was loaded: it was read, and no change of it failed or was cancelled since."""
         self._end: deque[object] = deque(maxlen=COMPARED)
         """What the newest loaded messages say: equal texts are compared by identity, which takes no time."""
         self._bare: set[int] = set()
@@ -43,7 +47,7 @@ class Following(Generic[Native]):
 
     def __len__(self) -> int:
         """Return how many messages are loaded."""
-        return len(self._prints or ())
+        return len(self._prints)
 
     def load(
         self, history: Sequence[Native], *, whole: bool = False, binds: bool = True
@@ -54,10 +58,29 @@ class Following(Generic[Native]):
             history: The framework's messages; each call hands over all of them.
             whole: Compare all messages, not only the newest ones.
             binds: The provider binds reasoning to what comes before it: behind an edit, load messages without it.
+
+        Raises:
+            ConflictError: Other writers of the stored session were faster several times in a row.
         """
-        edited = False
-        if self._prints is None:
-            edited = yield from self._load_stored(history)
+        same = None
+        for _ in range(TRIES):
+            try:
+                found = yield from self._load(history, whole=whole, binds=binds)
+            except (ConflictError, ReferenceNotFoundError):  # the next try reads what another writer changed
+                continue
+            same = found if same is None else min(same, found)
+            if self.holds_all:
+                return same
+        raise too_many_conflicts()
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether the session holds what was loaded, and nothing that its user or another writer added or removed."""
+        return self._is_sure and len(self._prints) == len(self._session.history.branch)
+
+    def _load(self, history: Sequence[Native], *, whole: bool, binds: bool) -> Generator[Operation[Any], Any, int]:
+        edited = False if self.holds_all else (yield from self._load_stored(history))
+        self._is_sure = False  # until all of it succeeded
         known = len(self)
         same = self._in_common(history, whole=whole)
         if same < known:
@@ -66,12 +89,13 @@ class Following(Generic[Native]):
             edited = True
         if new := history[same:]:
             said = deepcopy(list(map(self._translation.says, new)))  # before they can be edited
-            messages = list(map(self._translation.to_message, new))
+            messages = list(map(self._to_message, new))
             if edited and binds:
                 messages = [self._without_bound(message, same + at) for at, message in enumerate(messages)]
             yield append(self._session, messages)
             for each in said:
                 self._note(each)
+        self._is_sure = True
         return same
 
     def is_bare(self, index: int) -> bool:
@@ -96,9 +120,10 @@ class Following(Generic[Native]):
         """Rewind the session to the beginning that it shares with the history. Returns whether it held more."""
         stored: list[Message] = yield get_messages(self._session)
         said, redact = self._translation.said, self._session.config.redact
+        self._forget_from(0)
         same = 0
         for there, native in zip(stored, history, strict=False):
-            here = validated(self._translation.to_message(native), redact)
+            here = validated(self._to_message(native), redact)
             if said(there) != said(here):
                 bare = _without_sealed(here)
                 if bare is None or said(there) != said(bare):
@@ -107,10 +132,17 @@ class Following(Generic[Native]):
             same += 1
         if same < len(stored):
             yield rewind(self._session, self.seq(same - 1))
-        self._prints = array("q")
         for native in history[:same]:
             self._note(deepcopy(self._translation.says(native)))
         return same < len(stored)
+
+    def _to_message(self, native: Native) -> Message:
+        """Return the message to store. None is passing: the framework's history holds it, and so does each view."""
+        message = self._translation.to_message(native)
+        metadata = message.get("metadata")
+        if not isinstance(metadata, dict) or metadata.get("ephemeral") is not True or metadata.get("persisted") is True:
+            return message
+        return {**message, "metadata": {**metadata, "ephemeral": False, "source": "hook"}}
 
     def _without_bound(self, message: Message, index: int) -> Message:
         """Return a message behind an edit without the reasoning that its provider bound to what was there before."""
@@ -122,7 +154,6 @@ class Following(Generic[Native]):
 
     def _in_common(self, history: Sequence[Native], *, whole: bool) -> int:
         """Return with how many of the loaded messages the history begins."""
-        assert self._prints is not None
         both = min(len(self._prints), len(history))
         newest = len(self._prints) - len(self._end)
         start = 0 if whole or both < len(self._prints) else newest
@@ -133,12 +164,10 @@ class Following(Generic[Native]):
         return both
 
     def _note(self, said: object) -> None:
-        assert self._prints is not None
         self._prints.append(_print(said))
         self._end.append(said)
 
     def _forget_from(self, index: int) -> None:
-        assert self._prints is not None
         for _ in range(min(len(self._end), len(self._prints) - index)):
             self._end.pop()
         del self._prints[index:]

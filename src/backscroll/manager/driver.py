@@ -39,11 +39,16 @@ def run_sync(opened: SessionRuntime, operation: Operation[T]) -> T:
 
 
 async def run_async_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
-    """Run operations in order, each with its own hold of the lock, and send each result back."""
-    answer = None
+    """Run operations in order, each with its own hold of the lock, and send each result or error back."""
     try:
+        operation = next(steps)
         while True:
-            answer = await run_async(opened, steps.send(answer))
+            try:
+                answer = await run_async(opened, operation)
+            except Exception as error:
+                operation = steps.throw(error)
+            else:
+                operation = steps.send(answer)
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -53,10 +58,15 @@ async def run_async_each(opened: SessionRuntime, steps: Generator[Operation[Any]
 
 def run_sync_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
     """Run operations in order in the calling thread, as `run_async_each` does."""
-    answer = None
     try:
+        operation = next(steps)
         while True:
-            answer = run_sync(opened, steps.send(answer))
+            try:
+                answer = run_sync(opened, operation)
+            except Exception as error:
+                operation = steps.throw(error)
+            else:
+                operation = steps.send(answer)
     except StopIteration as stop:
         result: T = stop.value
         return result
