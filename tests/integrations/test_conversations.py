@@ -1,13 +1,15 @@
 """Conversations by key: as many as are in use, and the newest of the rest."""
 
+import asyncio
+import gc
 import threading
 
 import pytest
 
-from backscroll import BackscrollWarning, ConfigurationError
+from backscroll import BackscrollWarning, ConfigurationError, StoreUnavailableError
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.conversations import Conversations
-from tests.fakes import count_quarter
+from tests.fakes import FaultyStore, count_quarter
 from tests.integrations.notes import Note, NoteTranslation, rounds
 
 CALL = ModelCall(budget=50_000)
@@ -94,3 +96,53 @@ def test_threads_get_one_conversation():
     for thread in threads:
         thread.join()
     assert len(set(map(id, got))) == 1
+
+
+def test_a_store_that_fails_for_one_does_not_fail_another():
+    store = FaultyStore()
+    found = table(most=1, store=store)
+    found.get("a").view_now([Note("user", "one")], CALL)
+    store.fails = [StoreUnavailableError("full")] * 4
+    with pytest.warns(BackscrollWarning, match="'a' was closed without"), found.use("b") as other:
+        assert other.calls == 1
+    store.fails = []
+    found.get("c")
+    assert len(found) == 1
+
+
+def test_closing_goes_on_where_one_fails():
+    store = FaultyStore()
+    found = table(store=store)
+    for key in "ab":
+        found.get(key).view_now([Note("user", key)], CALL)
+    store.fails = [StoreUnavailableError("full")]
+    with pytest.raises(StoreUnavailableError):
+        found.close()
+    assert store.fails == []
+    assert store.appends == 4
+
+
+def test_an_operation_under_way_is_not_waited_for(tmp_path):
+    async def run():
+        found = table(most=1, store=f"sqlite:///{tmp_path}/agent.db")
+        held = found.get("a")
+        searching = asyncio.ensure_future(held.recall(query="result"))
+        while not held.is_in_use:
+            await asyncio.sleep(0)
+        found.get("b")
+        assert found.known("a") is held
+        await searching
+        found.get("c")
+        assert found.known("a") is None
+
+    asyncio.run(run())
+
+
+def test_a_dropped_table_keeps_no_session(tmp_path):
+    store = f"sqlite:///{tmp_path}/agent.db"
+    gc.disable()
+    try:
+        table(store=store).get("a").view_now([Note("user", "one")], CALL)
+        table(store=store).get("a")
+    finally:
+        gc.enable()

@@ -61,7 +61,7 @@ class Conversation(AsyncContextManager, Generic[Native]):
         self.retry = OverflowRetry(self)
         """The rejections of the request under way."""
         self.calls = 0
-        """Model calls under way: a conversation in use is not closed."""
+        """Model calls under way."""
 
     def _make_background(self) -> BackgroundTask:
         return TaskOrThread()
@@ -143,6 +143,13 @@ class Conversation(AsyncContextManager, Generic[Native]):
     async def answer_recall(self, arguments: dict[str, Any]) -> str:
         """Answer a call of the `recall` tool."""
         return await run_async(self._opened, answer(self._recall, arguments))
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a model call or another operation is under way: closing it would wait for that, and an operation of
+        the same event loop could then never end.
+        """
+        return bool(self.calls) or self._opened.turnstile.is_taken
 
     def close_now(self) -> None:
         """Store what is buffered and close what is open, for callers without an event loop.

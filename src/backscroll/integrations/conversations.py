@@ -1,14 +1,16 @@
 """The conversations of one adapter, by the framework's own key: as many as are in use, and the newest of the rest."""
 
+import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.conversation import Conversation
+from backscroll.notices import warn
 
 C = TypeVar("C", bound=Conversation[Any])
 MOST = 256
@@ -30,16 +32,20 @@ def claim(store: object, session: str, owner: Any) -> None:
     Raises:
         ConfigurationError: Another live conversation has this session.
     """
-    if store is None:
+    if store is None or _is_claimed(store, session, owner):
         return
-    key = (str(store), session)
+    gc.collect()  # an agent that a program dropped may wait for the collector
+    if not _is_claimed(store, session, owner):
+        raise ConfigurationError(
+            f"the session {session!r} belongs to another agent, and their messages would be mixed: give each agent "
+            "a name or a `session` of its own"
+        )
+
+
+def _is_claimed(store: object, session: str, owner: Any) -> bool:
+    """Note the owner, unless there is another one. Returns whether it is the owner now."""
     with _claiming:
-        if _CLAIMED.get(key) not in (None, owner):
-            raise ConfigurationError(
-                f"the session {session!r} belongs to another agent, and their messages would be mixed: give each agent "
-                "a name or a `session` of its own"
-            )
-        _CLAIMED[key] = owner
+        return _CLAIMED.setdefault((str(store), session), owner) is owner
 
 
 def release(store: object, session: str) -> None:
@@ -103,7 +109,10 @@ class Conversations(Generic[C]):
             found.calls += in_use
             idle = self._idle()
         for other in idle:
-            other.close_now()
+            try:
+                other.close_now()
+            except Exception as error:
+                warn(f"the session {other.session_id!r} was closed without its newest reports of requests: {error}")
         return found
 
     def known(self, key: str) -> C | None:
@@ -115,11 +124,16 @@ class Conversations(Generic[C]):
         return self._make(self._in_memory())
 
     def close(self) -> None:
-        """Store what is buffered and close all conversations. They open again when they are used."""
+        """Store what is buffered and close all conversations. They open again when they are used.
+
+        Raises:
+            StoreError: The store failed for one of them; all others are closed.
+        """
         with self._lock:
             found = [self._removed(key) for key in list(self._open)]
-        for each in found:
-            each.close_now()
+        with ExitStack() as stack:
+            for each in found:
+                stack.callback(each.close_now)
 
     def _opened(self, key: str) -> C:
         store = self._options.get("store")
@@ -130,7 +144,7 @@ class Conversations(Generic[C]):
 
     def _idle(self) -> list[C]:
         """Remove the conversations that were not used for longest, as many as there are too many."""
-        waiting = [key for key, each in self._open.items() if not each.calls]
+        waiting = [key for key, each in self._open.items() if not each.is_in_use]
         return [self._removed(key) for key in waiting[: max(0, len(self._open) - self._most)]]
 
     def _removed(self, key: str) -> C:

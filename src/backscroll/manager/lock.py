@@ -21,6 +21,11 @@ class FairLock:
         self._taken = False
         self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop | None]] = deque()
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether someone holds it now."""
+        return self._taken
+
     def _enter(self, loop: "asyncio.AbstractEventLoop | None") -> Future[None] | None:
         with self._mutex:
             if not self._taken:
