@@ -2,6 +2,7 @@
 
 import asyncio
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -161,3 +162,13 @@ def test_no_warning_is_left():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         played(graph_of(Scripted(), context_of()), None, turns=1)
+
+
+def test_without_thread_and_ids_no_user_finds_what_another_said():
+    context, model = context_of(), Scripted(script=lambda step: AIMessage("Noted."))
+    context.invoke(model, [HumanMessage("The door code is 4711.")])
+    history = [HumanMessage("I am another user.")]
+    context.invoke(model, history)
+    runtime = SimpleNamespace(config={}, state={"messages": history})
+    assert "4711" not in context.recall_tool.func(runtime=runtime, query="door code")
+    assert "another user" in context.recall_tool.func(runtime=runtime, ref="0")

@@ -47,7 +47,7 @@ class Threads:
 
     A thread has one conversation for each agent. A sub-agent shares the thread with its caller, and each of its own
     histories has one, which the id of its first message names. So has each history of a graph without a thread, whose
-    conversation is kept in memory.
+    conversation is kept in memory; without that id, each call has one.
 
     Args:
         agent: The agent's name, where several share a thread.
@@ -69,8 +69,12 @@ class Threads:
     @contextmanager
     def use(self, place: Place, history: Sequence[BaseMessage]) -> Iterator[LangChainConversation]:
         """Return the conversation of a history at this place; it is not closed before the block ends."""
-        with self._table(place).use(self._key(place, history)) as found:
-            yield found
+        table = self._table(place)
+        if place.thread is None and not _first_id(history):  # nothing distinguishes it from those of other users
+            yield table.unnamed()
+        else:
+            with table.use(self._key(place, history)) as found:
+                yield found
 
     def get(self, place: Place, history: Sequence[BaseMessage] = ()) -> LangChainConversation:
         """Return the conversation of a history at this place."""
@@ -95,6 +99,11 @@ class Threads:
     def _key(self, place: Place, history: Sequence[BaseMessage]) -> str:
         parts = [place.thread or "", self._agent, *place.names]
         if place.thread is None or place.names:
-            first = next((each for each in history if not isinstance(each, SystemMessage)), None)
-            parts.append("" if first is None else first.id or "")
+            parts.append(_first_id(history))
         return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts if part)
+
+
+def _first_id(history: Sequence[BaseMessage]) -> str:
+    """Return the id of the first message; empty if there is none."""
+    first = next((each for each in history if not isinstance(each, SystemMessage)), None)
+    return "" if first is None else first.id or ""
