@@ -50,6 +50,19 @@ def test_conversations_of_one_agent_do_not_mix():
     assert "second topic" not in texts(model.requests[2])
 
 
+def test_runs_at_once_keep_their_own_instructions():
+    model = Scripted(lambda step, messages: said("ok"))
+    agent = Agent(model, deps_type=str, capabilities=[Backscroll()])
+    agent.instructions(lambda ctx: ctx.deps)
+
+    async def run() -> None:
+        jobs = [agent.run(f"run {at}", deps="Be brief." * (at % 2), conversation_id="c") for at in range(4)]
+        await asyncio.gather(*jobs)
+
+    asyncio.run(run())
+    assert sorted(map(texts, model.requests)) == [str([{"role": "user", "content": f"run {at}"}]) for at in range(4)]
+
+
 def test_a_sub_agent_with_the_same_id_has_its_own():
     context = Backscroll()
     inner = agent_of(Scripted(lambda step, messages: said("inner answer")), context, name="inner")

@@ -55,12 +55,12 @@ def cost(length: int) -> tuple[int, int]:
     messages, joined = history(length), JoinedHistory()
 
     async def run() -> tuple[int, int]:
-        await context.messages_to_send(joined.of(messages), "Be brief.", ModelCall(first=True))
-        await context.messages_to_send(joined.of(messages), "Be brief.", ModelCall())
+        await context.view_of(joined.of(messages), ModelCall(first=True, system="Be brief."))
+        await context.view_of(joined.of(messages), ModelCall(system="Be brief."))
         translation.read, tokenizer_before = 0, tokenizer.characters
         for _ in range(STEPS):
             messages.extend(step(len(messages)))
-            await context.messages_to_send(joined.of(messages), "Be brief.", ModelCall())
+            await context.view_of(joined.of(messages), ModelCall(system="Be brief."))
         return translation.read, tokenizer.characters - tokenizer_before
 
     return asyncio.run(run())

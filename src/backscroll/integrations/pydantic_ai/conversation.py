@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelMessage
 
-from backscroll.integrations.conversation import Conversation, ModelCall
+from backscroll.integrations.conversation import Conversation, ModelCall, Steps
 from backscroll.integrations.pydantic_ai.translation import PydanticAITranslation
 
 
@@ -20,26 +20,9 @@ class PydanticAIConversation(Conversation[ModelMessage]):
         self._reads = PydanticAITranslation()
         super().__init__(self._reads, options)
 
-    async def messages_to_send(
-        self, history: Sequence[ModelMessage], instructions: str, call: ModelCall
-    ) -> list[ModelMessage]:
-        """Load what is new in the history and return the view to send.
-
-        Args:
-            history: The run's messages, as Pydantic AI joins them.
-            instructions: The instructions of the request. They are counted, and another text takes out the reasoning
-                that is bound to the one before; Pydantic AI sends them itself.
-            call: The rest of the request.
-
-        Raises:
-            BudgetError: The messages that must stay do not fit the budget.
-            MessageError: A message cannot be stored.
-            StoreError: The store failed.
-        """
+    def _view_steps(self, history: Sequence[ModelMessage], call: ModelCall) -> Steps[ModelMessage]:
         self._reads.first = history[0] if history else None
-        self.set_system_prompt_factory((lambda: instructions) if instructions else None)
-        view = await self.view_of(history, call)
-        return view[1:] if instructions else view
+        return super()._view_steps(history, call)
 
     async def finish_summary(self) -> None:
         """Wait for a summary under way, as long as its options allow: the event loop may end with the run."""

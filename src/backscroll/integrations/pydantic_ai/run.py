@@ -153,9 +153,9 @@ class BackscrollRun(AbstractCapability[Any]):
             lane=self._lane,
             tools=tools_of(request.model_request_parameters) or None,
             first=not self._requested,
+            system=instructions_of(request.model_request_parameters) or None,
         )
-        instructions = instructions_of(request.model_request_parameters)
-        view = await self._conversation.messages_to_send(self._history.of(ctx.messages), instructions, call)
+        view = await self._conversation.view_of(self._history.of(ctx.messages), call)
         self._requested = True
         return [*self._around[0], *view, *self._around[1]]
 
