@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backscroll import RequestTooLargeError, StoreUnavailableError, Summarizer
 from backscroll.integrations.conversation import Conversation, ModelCall
-from backscroll.integrations.overflow_retry import MOST_REJECTIONS
+from backscroll.integrations.overflow_retry import MOST_REJECTIONS, OverflowRetry
 from tests.fakes import FaultyStore, ScriptedSummarizer, count_quarter
 from tests.integrations.notes import Note, NoteTranslation, rounds
 
@@ -101,9 +101,9 @@ def test_another_system_prompt_takes_bound_reasoning_out():
     assert "signature" not in str(context.view_now(history, call._replace(system="Be long.")))
 
 
-def reject(context, times):
+def reject(retry, times):
     for _ in range(times):
-        context.retry.rejected(ValueError("prompt is too long"), "main")
+        retry.rejected(ValueError("prompt is too long"), "main")
 
 
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
@@ -111,19 +111,20 @@ def test_each_rejection_makes_the_view_shorter():
     history, context, sizes = [Note("user", "begin"), *rounds(60)], conversation(), []
     for _ in range(4):
         sizes.append(sum(len(note.text) for note in context.view_now(history, ModelCall(budget=8_000))))
-        reject(context, 1)
+        reject(OverflowRetry(context), 1)
     assert all(later < earlier for earlier, later in pairwise(sizes))
 
 
 def test_too_many_rejections_in_a_row_end_in_an_error():
     context = conversation()
     context.view_now([Note("user", "begin")], SMALL)
-    reject(context, MOST_REJECTIONS)
+    retry = OverflowRetry(context)
+    reject(retry, MOST_REJECTIONS)
     with pytest.raises(RequestTooLargeError, match="24 times in a row"):
-        reject(context, 1)
-    reject(context, MOST_REJECTIONS)
-    context.retry.accepted()
-    reject(context, MOST_REJECTIONS)
+        reject(retry, 1)
+    reject(retry, MOST_REJECTIONS)
+    retry.accepted()
+    reject(retry, MOST_REJECTIONS)
 
 
 def test_recall_is_answered_with_an_event_loop_and_without_one():

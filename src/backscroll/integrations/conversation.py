@@ -5,7 +5,6 @@ from typing import Any, Generic, NamedTuple
 
 from backscroll.integrations.background import TaskOrThread
 from backscroll.integrations.following import Following
-from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.translation import Native, Translation
 from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.base import MAIN
@@ -58,8 +57,8 @@ class Conversation(AsyncContextManager, Generic[Native]):
         self._turn = FairLock()
         self._prompted = False
         """Whether the newest call had a system prompt: the view then begins with it."""
-        self.retry = OverflowRetry(self)
-        """The rejections of the request under way."""
+        self.views = 0
+        """Views made so far: an answer to an older one than the newest says nothing of the lane's newest view."""
         self.calls = 0
         """Model calls under way."""
 
@@ -119,6 +118,7 @@ class Conversation(AsyncContextManager, Generic[Native]):
                 self._session, call.budget, call.lane, outside=call.overhead_tokens, tools=call.tools
             )
             if self._following.holds_all:  # else another writer was faster between these two
+                self.views += 1
                 return [self._native(each, history) for each in found[self._prompted :]]
         raise too_many_conflicts()
 

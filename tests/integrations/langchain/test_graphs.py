@@ -172,3 +172,27 @@ def test_without_thread_and_ids_no_user_finds_what_another_said():
     runtime = SimpleNamespace(config={}, state={"messages": history})
     assert "4711" not in context.recall_tool.func(runtime=runtime, query="door code")
     assert "another user" in context.recall_tool.func(runtime=runtime, ref="0")
+
+
+class Waiting(Scripted):
+    """Answers after a while, so that calls at once wait for it together."""
+
+    async def _agenerate(self, messages: Any, *args: Any, **options: Any) -> Any:
+        answer = self._generate(messages)
+        await asyncio.sleep(0.01 * len(self.requests))
+        return answer
+
+
+def test_the_count_of_one_call_is_not_taken_for_that_of_another():
+    context, model = context_of(budget=20_000), Waiting(script=lambda step: AIMessage("Fine."))
+    begin = [HumanMessage("begin", id="1")]
+
+    async def node(state: MessagesState) -> Any:
+        both = [[*begin, HumanMessage("word " * 4_000, id="2")], [*begin, HumanMessage("word", id="3")]]
+        for _ in range(3):  # a wrong count is reported as a warning
+            await asyncio.gather(*(context.ainvoke(model, messages) for messages in both))
+        return {"messages": [await context.ainvoke(model, both[1])]}
+
+    graph = StateGraph(MessagesState).add_node(node).add_edge(START, "node").compile()
+    asyncio.run(graph.ainvoke({"messages": begin}, CONFIG))
+    assert context.conversation("one").usage("waiting/scripted").used.source == "measured"

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.usage import RequestUsage
 
 from backscroll import ConfigurationError, StoreUnavailableError, Summarizer
 from backscroll.integrations.pydantic_ai import Backscroll
 from backscroll.integrations.pydantic_ai.capability import conversation_key
 from tests.fakes import FaultyStore
 from tests.integrations import world
-from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, kept, said, spoken, turns
+from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, kept, said, spoken, tokens_of, turns
 
 
 def texts(request: Any) -> str:
@@ -61,6 +62,24 @@ def test_runs_at_once_keep_their_own_instructions():
 
     asyncio.run(run())
     assert sorted(map(texts, model.requests)) == [str([{"role": "user", "content": f"run {at}"}]) for at in range(4)]
+
+
+def test_the_count_of_one_run_is_not_taken_for_that_of_another():
+    async def answer(messages: Any, info: Any) -> ModelResponse:
+        model.answered += 1
+        await asyncio.sleep(0.01 * model.answered)
+        return ModelResponse([TextPart("ok")], usage=RequestUsage(input_tokens=tokens_of(messages, info)))
+
+    model = Scripted(window=40_000)
+    model.function = answer
+    agent = agent_of(model)
+
+    async def run() -> None:
+        for _ in range(3):  # a wrong count is reported as a warning
+            await asyncio.gather(*(agent.run("word " * size, conversation_id="c") for size in (4_000, 1)))
+        await agent.run("word", conversation_id="c")
+
+    asyncio.run(run())
 
 
 def test_a_sub_agent_with_the_same_id_has_its_own():

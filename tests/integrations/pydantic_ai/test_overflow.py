@@ -118,14 +118,6 @@ def test_too_many_rejections_end_in_one_error(stream):
     assert len(model.sizes) == MOST_REJECTIONS + 1
 
 
-def test_the_next_request_begins_the_ladder_again():
-    model, context = Measuring(limit=TIGHT), Backscroll()
-    result = asyncio.run(turns(agent_of(model, context), 1))
-    conversation = context.conversation(result.conversation_id, "shop")
-    assert model.refused > 0
-    assert conversation.retry._rejections == 0
-
-
 def test_a_run_that_failed_leaves_no_rejections_behind():
     def script(step: int, messages: Any) -> Any:
         at = len(model.sizes) % 20

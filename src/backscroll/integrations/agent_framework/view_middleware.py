@@ -20,6 +20,7 @@ from backscroll.integrations.agent_framework.usage import counted_in
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.conversations import Conversations
 from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.translation import Translation
 from backscroll.manager.base import MAIN
 from backscroll.notices import warn
@@ -93,19 +94,22 @@ class ViewMiddleware(ChatMiddleware):
     async def _send(self, context: ChatContext, call_next: CallNext, parts: RequestParts) -> None:
         given = context.messages
         with self._conversations.use(self._key) as conversation:
-            conversation.retry.accepted()
+            retry = OverflowRetry(conversation)
             try:
                 while True:
                     lane = await self._show(conversation, context, parts)
+                    view = conversation.views
                     try:
                         await call_next()
                         break
                     except Exception as error:
-                        _refused(conversation, error, lane)
+                        _refused(retry, error, lane)
             finally:
                 context.messages = given
             if isinstance(context.result, ChatResponse):
-                self._heard(conversation, context, parts, lane, context.result)
+                self._ended = [*parts.history, *context.result.messages]
+                if view == conversation.views:
+                    _observe(conversation, context, lane, context.result)
 
     def _stream(self, context: ChatContext, call_next: CallNext, parts: RequestParts) -> None:
         """Put a stream in the place of the result that sends again while nothing was handed on."""
@@ -121,9 +125,10 @@ class ViewMiddleware(ChatMiddleware):
     ) -> AsyncIterator[ChatResponseUpdate]:
         given = context.messages
         with self._conversations.use(self._key) as conversation:
-            conversation.retry.accepted()
+            retry = OverflowRetry(conversation)
             while True:
                 lane, began = await self._show(conversation, context, parts), False
+                view = conversation.views
                 try:
                     await call_next()
                     stream: Any = context.result
@@ -136,10 +141,12 @@ class ViewMiddleware(ChatMiddleware):
                 except Exception as error:
                     if began:
                         raise
-                    _refused(conversation, error, lane)
+                    _refused(retry, error, lane)
                 finally:
                     context.messages = given
-            self._heard(conversation, context, parts, lane, ends[0])
+            self._ended = [*parts.history, *ends[0].messages]
+            if view == conversation.views:
+                _observe(conversation, context, lane, ends[0])
 
     async def _show(self, conversation: Conversation[Message], context: ChatContext, parts: RequestParts) -> str:
         """Set the messages of a request to a view. Returns the lane."""
@@ -151,23 +158,6 @@ class ViewMiddleware(ChatMiddleware):
         call = ModelCall(None, lane, overhead, definitions(options.get("tools")), first)
         context.messages = parts.woven(await conversation.view_of(parts.history, call))
         return lane
-
-    def _heard(
-        self,
-        conversation: Conversation[Message],
-        context: ChatContext,
-        parts: RequestParts,
-        lane: str,
-        response: ChatResponse[Any],
-    ) -> None:
-        """Record what the provider counted, and the answer."""
-        conversation.retry.accepted()
-        counted = counted_in(response.usage_details, _provider_of(context))
-        if counted is not None and counted.prompt:
-            observe_usage(conversation._session, lane, counted)  # noqa: SLF001  an adapter's view of a manager
-        if response.finish_reason == _CUT:
-            conversation.observe_overflow(lane=lane)
-        self._ended = [*parts.history, *response.messages]
 
 
 def lane_of(context: ChatContext) -> str:
@@ -184,8 +174,17 @@ def _provider_of(context: ChatContext) -> str:
     return name if isinstance(name, str) and name != "unknown" else ""
 
 
-def _refused(conversation: Conversation[Message], error: Exception, lane: str) -> None:
+def _observe(conversation: Conversation[Message], context: ChatContext, lane: str, response: ChatResponse[Any]) -> None:
+    """Record what the provider counted for the newest view, and whether the window cut the answer off."""
+    counted = counted_in(response.usage_details, _provider_of(context))
+    if counted is not None and counted.prompt:
+        observe_usage(conversation._session, lane, counted)  # noqa: SLF001  an adapter's view of a manager
+    if response.finish_reason == _CUT:
+        conversation.observe_overflow(lane=lane)
+
+
+def _refused(retry: OverflowRetry, error: Exception, lane: str) -> None:
     """Record a refusal, after which a shorter view fits. Raises any other error."""
     if not is_overflow(error):
         raise error
-    conversation.retry.rejected(error, lane)
+    retry.rejected(error, lane)

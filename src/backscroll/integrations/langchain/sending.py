@@ -13,6 +13,7 @@ from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.errors import RequestTooLarge
 from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_retry import OverflowRetry
 
 R = TypeVar("R")
 
@@ -38,6 +39,9 @@ class Sending(Generic[R]):
         self._history = history
         self._call = call
         self._answer_in = answer_in
+        self._retry = OverflowRetry(conversation)
+        self._view = 0
+        """The number of the newest view."""
 
     def send_now(self, send: Callable[[list[BaseMessage]], R]) -> R:
         """Send views until one is accepted.
@@ -49,10 +53,10 @@ class Sending(Generic[R]):
             RequestTooLarge: The messages that must stay do not fit, or the provider rejected 24 views in a row. All
                 other errors of `send` pass unchanged.
         """
-        self._conversation.retry.accepted()
         while True:
             with _too_large():
                 view = self._conversation.view_now(self._history, self._call)
+            self._view = self._conversation.views
             try:
                 found = send(view)
             except Exception as error:
@@ -65,10 +69,10 @@ class Sending(Generic[R]):
 
     async def send(self, send: Callable[[list[BaseMessage]], Awaitable[R]]) -> R:
         """Do the same as `send_now` in an event loop."""
-        self._conversation.retry.accepted()
         while True:
             with _too_large():
                 view = await self._conversation.view_of(self._history, self._call)
+            self._view = self._conversation.views
             try:
                 found = await send(view)
             except Exception as error:
@@ -81,11 +85,10 @@ class Sending(Generic[R]):
 
     def _rejected(self, error: Exception) -> None:
         with _too_large():
-            self._conversation.retry.rejected(error, self._call.lane)
+            self._retry.rejected(error, self._call.lane)
 
     def _accepted(self, answer: AIMessage | None) -> None:
-        self._conversation.retry.accepted()
-        if answer is not None:
+        if answer is not None and self._view == self._conversation.views:
             self._conversation.answered(answer, self._call.lane)
 
 

@@ -12,6 +12,7 @@ from backscroll.integrations.litellm.reported_usage import counted_in
 from backscroll.integrations.litellm.sent_view import SentView
 from backscroll.integrations.litellm.translation import LiteLLMTranslation, without_metadata
 from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.session.usage_reports import observe_usage
 
 
@@ -24,6 +25,7 @@ class LiteLLMConversation(Conversation[Any]):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(LiteLLMTranslation(), options)
+        self._retry = OverflowRetry(self)
         self.awaited: SentView | None = None
         """The newest view, until its outcome is known."""
 
@@ -66,7 +68,7 @@ class LiteLLMConversation(Conversation[Any]):
             return False
         self.awaited = None
         try:
-            self.retry.rejected(error, sent.lane)
+            self._retry.rejected(error, sent.lane)
         except RequestTooLargeError as gave_up:
             raise RequestTooLarge(gave_up, sent.lane) from error
         return True
@@ -79,7 +81,7 @@ class LiteLLMConversation(Conversation[Any]):
         if self.awaited is not sent:
             return
         self.awaited = None
-        self.retry.accepted()
+        self._retry.accepted()
         counted = counted_in(response) if sent.counted else None
         if counted is not None:
             observe_usage(self._session, sent.lane, counted, read=True)

@@ -12,6 +12,7 @@ from backscroll.integrations.openai_agents.recall import RecallTool
 from backscroll.integrations.openai_agents.runs import Item
 from backscroll.integrations.openai_agents.streaming import answer_in
 from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_retry import OverflowRetry
 
 
 class Exchange:
@@ -30,7 +31,9 @@ class Exchange:
         self._first = starts_run(request.items)
         self._rejection: Exception | None = None
         self._streamed: list[Item] = []
-        conversation.retry.accepted()  # earlier rejections were of another request
+        self._retry = OverflowRetry(conversation)
+        self._view = 0
+        """The number of the newest view."""
 
     async def view(self) -> list[Item]:
         """Return the items to send now.
@@ -45,7 +48,7 @@ class Exchange:
             if self._rejection is None:
                 raise
             raise RequestTooLargeError(str(error)) from self._rejection
-        self._first = False
+        self._first, self._view = False, self._conversation.views
         return found
 
     def rejected(self, error: Exception) -> None:
@@ -57,7 +60,7 @@ class Exchange:
         if not is_overflow(error):
             raise error
         self._rejection = error
-        self._conversation.retry.rejected(error, self._lane)
+        self._retry.rejected(error, self._lane)
 
     def saw(self, event: TResponseStreamEvent, recall: RecallTool) -> None:
         """Note what an event completes: an item of the answer, or all of it."""
@@ -71,5 +74,7 @@ class Exchange:
         items = list(output)
         self._conversation.answered(items)
         recall.note(items, self._conversation)
-        if usage is not None and usage.requests == 1 and usage.input_tokens:  # the figures of several add up
+        if usage is None or usage.requests != 1 or not usage.input_tokens:  # the figures of several add up
+            return
+        if self._view == self._conversation.views:
             self._conversation.observe_response(usage, lane=self._lane)

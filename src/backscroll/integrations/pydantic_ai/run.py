@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from backscroll.errors import RequestTooLargeError
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.pydantic_ai.conversation import PydanticAIConversation
 from backscroll.integrations.pydantic_ai.errors import RequestTooLarge
 from backscroll.integrations.pydantic_ai.history import JoinedHistory
@@ -64,6 +65,10 @@ class BackscrollRun(AbstractCapability[Any]):
         self._around: tuple[Sequence[ModelMessage], Sequence[ModelMessage]] = ((), ())
         """What others put before and behind the messages of the step."""
         self._lane = ""
+        self._view_number = 0
+        """The number of the newest view among those of the conversation."""
+        self._retry: OverflowRetry | None = None
+        """The rejections in the step."""
         self._answers = 0
         """Answers to the requests of the step."""
 
@@ -93,7 +98,7 @@ class BackscrollRun(AbstractCapability[Any]):
         self._step, self._answers = (ctx, request_context), 0
         self._around = self._foreign_messages(ctx.messages, request_context.messages)
         assert self._conversation is not None
-        self._conversation.retry.accepted()
+        self._retry = OverflowRetry(self._conversation)
         return replace(request_context, messages=await self._view(request_context.model))
 
     def get_wrapper_model(self, model: Model[Any]) -> Model[Any] | None:
@@ -114,7 +119,7 @@ class BackscrollRun(AbstractCapability[Any]):
         """Record what the provider counted, if it answered one request that was made for its model."""
         counted = counted_in(response, self._lane)
         is_ours = self._answers == 1 and lane_of(request_context.model) == self._lane
-        if is_ours and self._conversation is not None:
+        if is_ours and self._conversation is not None and self._conversation.views == self._view_number:
             if counted is not None:
                 observe_usage(self._conversation._session, self._lane, counted)  # noqa: SLF001  an adapter's view of it
             if was_cut(response):
@@ -124,8 +129,6 @@ class BackscrollRun(AbstractCapability[Any]):
 
     def _accepted(self) -> None:
         self._answers += 1
-        if self._conversation is not None:
-            self._conversation.retry.accepted()
 
     async def _shorter(self, model: Model[Any], error: Exception) -> list[ModelMessage]:
         """Record a rejection, and return the messages of a shorter request.
@@ -133,10 +136,10 @@ class BackscrollRun(AbstractCapability[Any]):
         Raises:
             RequestTooLarge: The provider rejected too many requests in a row.
         """
-        assert self._conversation is not None
+        assert self._retry is not None
         if lane_of(model) == self._lane:  # else the view was made for the model that this one replaces
             try:
-                self._conversation.retry.rejected(error, self._lane)
+                self._retry.rejected(error, self._lane)
             except RequestTooLargeError as last:
                 raise RequestTooLarge(model.model_name, last) from error
         return await self._view(model)
@@ -156,7 +159,7 @@ class BackscrollRun(AbstractCapability[Any]):
             system=instructions_of(request.model_request_parameters) or None,
         )
         view = await self._conversation.view_of(self._history.of(ctx.messages), call)
-        self._requested = True
+        self._requested, self._view_number = True, self._conversation.views
         return [*self._around[0], *view, *self._around[1]]
 
     def _foreign_messages(
