@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from agents import Agent, ModelSettings, RunConfig, handoff
+from agents import Agent, ModelSettings, RunConfig, RunHooks, Runner, handoff
 from agents.models.interface import ModelTracing
 from agents.testing import assistant_message, function_call
 
@@ -356,3 +356,22 @@ def test_agents_at_once_with_one_input_recall_their_own_words():
     assert len(pairs) == 2
     assert pairs[0] != pairs[1]
     assert all(recalled == said for said, recalled in pairs)
+
+
+def test_sessions_with_the_same_call_ids_recall_their_own_words():
+    class Pausing(RunHooks):
+        async def on_llm_end(self, *given):
+            await asyncio.sleep(0)
+
+    async def run_one(at):
+        steps = [[function_call("recall", {"query": "code"}, call_id="call_1")], [assistant_message("done")]]
+        inner = FollowingModel(steps.__getitem__)
+        agent = agent_with(models.model(inner, session=f"user-{at}"), models.recall_tool)
+        await Runner.run(agent, f"My code is {at}.", hooks=Pausing())
+        return inner.requests[-1][-1]["output"]
+
+    async def run_all():
+        return await asyncio.gather(*map(run_one, range(3)))
+
+    models = ManagedModels()
+    assert all(f"My code is {at}." in found for at, found in enumerate(asyncio.run(run_all())))

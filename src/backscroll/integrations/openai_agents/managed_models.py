@@ -47,7 +47,7 @@ class ManagedModels:
         self._conversations = Conversations(ItemConversation, options, most=max_conversations)
         self._lines: dict[str, Lines] = {}
         self._lock = threading.Lock()
-        self._recall = RecallTool(self._of_call)
+        self._recall = RecallTool(_lines_of_call)
 
     @property
     def recall_tool(self) -> FunctionTool:
@@ -113,16 +113,17 @@ class ManagedModels:
                 self._lines[key] = Lines(self._conversations, key)
             return self._lines[key]
 
-    def _of_call(self, context: ToolContext[Any]) -> ItemConversation | None:
-        """Return the conversation of a call that no model of this process made."""
-        run, agent = context.run_config, context.agent
-        given = [] if run is None else [run.model, run.call_model_input_filter, run.model_provider]
-        for each in (*given[:1], getattr(agent, "model", None), *given[1:]):
-            if isinstance(each, ManagedModel | ManagedProvider):
-                return each.lines.of_agent(context.turn_input)
-            if isinstance(each, InputFilter) and agent is not None:
-                return each.lines(agent.name).of_agent(context.turn_input)
-        return None
+
+def _lines_of_call(context: ToolContext[Any]) -> Lines | None:
+    """Return the conversations of the session whose model, provider or filter the run of a call uses."""
+    run, agent = context.run_config, context.agent
+    given = [] if run is None else [run.model, run.call_model_input_filter, run.model_provider]
+    for each in (*given[:1], getattr(agent, "model", None), *given[1:]):
+        if isinstance(each, ManagedModel | ManagedProvider):
+            return each.lines
+        if isinstance(each, InputFilter) and agent is not None:
+            return each.lines(agent.name)
+    return None
 
 
 def managed(model: Model | str, *, session: str | None = None, **options: Any) -> ManagedModel:

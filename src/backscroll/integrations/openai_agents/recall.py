@@ -9,6 +9,7 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 
 from backscroll.integrations.openai_agents.conversation import ItemConversation
+from backscroll.integrations.openai_agents.lines import Lines
 from backscroll.integrations.openai_agents.runs import Item, kind_of, plain
 from backscroll.recall.tool import tool_definition
 
@@ -22,13 +23,13 @@ class RecallTool:
     """Makes the tool, and notes which conversation called it.
 
     Args:
-        otherwise: Returns the conversation of a call that no model of this process made, such as one that waited for
-            an approval; `None` if there is none.
+        lines_of: Returns the conversations of the session that a call belongs to; `None` if its run names none.
     """
 
-    def __init__(self, otherwise: Callable[[ToolContext[Any]], ItemConversation | None]) -> None:
-        self._otherwise = otherwise
-        self._callers: OrderedDict[str, ItemConversation] = OrderedDict()
+    def __init__(self, lines_of: Callable[[ToolContext[Any]], Lines | None]) -> None:
+        self._lines_of = lines_of
+        self._callers: OrderedDict[str, list[ItemConversation]] = OrderedDict()
+        """By the id of the call, which models of several sessions may use at once."""
         given: dict[str, Any] = tool_definition("responses")
         self.tool = FunctionTool(
             name=_NAME,
@@ -42,12 +43,24 @@ class RecallTool:
         """Note the calls of `recall` in an answer."""
         for item in output:
             if kind_of(item) == "function_call" and (call := plain(item)).get("name") == _NAME:
-                self._callers[call["call_id"]] = conversation
+                self._callers.setdefault(call["call_id"], []).append(conversation)
         while len(self._callers) > _MOST:
             self._callers.popitem(last=False)
 
+    def _caller(self, context: ToolContext[Any]) -> ItemConversation | None:
+        """Return the conversation of a call. Of several with this id, the one of its session and of its agent."""
+        lines, noted = self._lines_of(context), self._callers.pop(context.tool_call_id, [])
+        if lines is None:
+            return noted[0] if len(noted) == 1 else None
+        here = [each for each in noted if each in lines.all().values()]
+        own = lines.of_agent(context.turn_input)
+        found = own if own in here or not here else here[0]
+        if left := [each for each in noted if each is not found]:
+            self._callers[context.tool_call_id] = left
+        return found
+
     async def _answer(self, context: ToolContext[Any], arguments: str) -> str:
-        conversation = self._callers.pop(context.tool_call_id, None) or self._otherwise(context)
+        conversation = self._caller(context)
         if conversation is None:
             return NOT_HERE
         try:
