@@ -2,6 +2,7 @@
 
 - `middleware.py`: the middleware for `create_agent`
 - `graphs.py`: the same for plain graphs, whose nodes call a model themselves
+- `behind_system.py`: the messages of a graph's state behind its system messages
 - `options.py`: the options of both, and those that are refused
 - `threads.py`: the conversations of one adapter, by thread, agent and first message
 - `conversation.py`: one conversation

@@ -1,6 +1,5 @@
 """One conversation of a graph."""
 
-from array import array
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
@@ -8,8 +7,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from backscroll.integrations.conversation import Conversation, ModelCall, Steps
+from backscroll.integrations.langchain.behind_system import Behind
 from backscroll.integrations.langchain.models import WINDOW_EXCEEDED, counted_in
 from backscroll.integrations.langchain.translation import LangChainTranslation
+from backscroll.integrations.same_messages import are_same
 from backscroll.messages import read_message, validated
 from backscroll.tokens.usage import estimate_message
 
@@ -23,8 +24,10 @@ class LangChainConversation(Conversation[BaseMessage]):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(LangChainTranslation(), options)
-        self._seen = array("Q")
-        """The identity of each message that was loaded last. A message that was replaced is another object."""
+        self._seen: list[BaseMessage] = []
+        """The messages that were loaded last, behind the system messages of their list."""
+        self._begin = 0
+        """How many these system messages are."""
         self._asked: tuple[int, str] | None = None
         """Length of the history and lane of a view whose answer is not known yet."""
 
@@ -32,13 +35,19 @@ class LangChainConversation(Conversation[BaseMessage]):
         return super()._view_steps(history, call._replace(first=call.first or self.may_be_edited(history)))
 
     def may_be_edited(self, history: Sequence[BaseMessage]) -> bool:
-        """Return whether messages that were loaded may have been edited since: a run begins, or one is another object.
+        """Return whether messages that were loaded may have been edited since: a run begins, or one is another.
 
-        Within a run a graph hands over the same objects, and one that read a checkpoint makes new ones.
+        Within a run a graph hands over the same objects, and one that read a checkpoint makes equal ones.
         """
-        known, self._seen = self._seen, array("Q", map(id, history))
-        same = self._seen[: len(known)] == known
-        return not same or not history or isinstance(history[-1], HumanMessage)
+        messages, begin = (history.messages, history.begin) if isinstance(history, Behind) else (history, 0)
+        seen = self._seen
+        seen[: self._begin] = messages[:begin]  # a system prompt may change with each request
+        self._begin = begin
+        seen += messages[len(seen) :]
+        if are_same(seen, messages):
+            return not history or isinstance(history[-1], HumanMessage)
+        self._seen = list(messages)
+        return True
 
     def answer_follows(self, history: Sequence[BaseMessage], lane: str) -> None:
         """Note that the answer to a view of this history will be its next message."""

@@ -4,12 +4,12 @@ What the conversation keeps comes from the graph's state. A request may have mor
 """
 
 from collections.abc import Sequence
-from operator import is_
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from backscroll.integrations.langchain.translation import LangChainTranslation
+from backscroll.integrations.same_messages import are_same
 
 _TRANSLATION = LangChainTranslation()
 
@@ -34,7 +34,7 @@ def read_request(state: Sequence[BaseMessage], given: Sequence[BaseMessage]) -> 
         state: The messages of the state.
         given: The messages of the request, as the middleware before ours left them.
     """
-    if len(state) == len(given) and all(map(is_, state, given)):
+    if are_same(state, given):
         return Request(state)
     at = {id(message): number for number, message in enumerate(state)}
     at_id = {message.id: number for number, message in enumerate(state) if message.id}

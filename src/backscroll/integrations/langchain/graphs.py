@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.conversations import MOST
+from backscroll.integrations.langchain.behind_system import Behind
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.models import unbound
 from backscroll.integrations.langchain.options import read_options
@@ -141,8 +142,8 @@ class LangGraphContext:
 
 def _split(messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], Sequence[BaseMessage]]:
     """Return the leading system messages, and all others."""
-    found = next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
-    return messages[:found], messages[found:]
+    history = Behind(messages)
+    return messages[: history.begin], history
 
 
 def _itself(answer: AIMessage) -> AIMessage:
