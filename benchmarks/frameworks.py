@@ -66,7 +66,10 @@ def simple(messages: Sequence[Message]) -> list[Message]:
 def histories(messages: Sequence[Message], lengths: Sequence[int]) -> list[list[Message]]:
     """Return a history of each length. All end at the same place of the conversation, and share no text."""
     whole = list(itertools.islice(fresh(messages), max(lengths)))
-    starts = [next(at for at in range(len(whole) - length, len(whole)) if _asks(whole[at])) for length in lengths]
+    while whole[-1]["role"] != "assistant" or whole[-1].get("tool_calls"):
+        whole.pop()  # a turn that the assistant has ended
+    asked = [at for at, each in enumerate(whole) if each["role"] == "user"]
+    starts = [next(at for at in asked if at >= len(whole) - length) for length in lengths]
     return [[marked(each, f"history {n}") for each in whole[start:]] for n, start in enumerate(starts)]
 
 
@@ -87,10 +90,6 @@ def marked(message: Message, mark: str) -> Message:
     if found["content"]:
         found["content"] = f"{found['content']}\n({mark})"
     return found
-
-
-def _asks(message: Message) -> bool:
-    return message["role"] == "user"
 
 
 # -- the process --

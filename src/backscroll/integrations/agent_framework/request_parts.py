@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 from agent_framework import HistoryProvider, Message, SessionContext
 
+from backscroll.integrations.same_messages import are_same
+
 
 class RequestParts(NamedTuple):
     """The messages of one request."""
 
     history: list[Message]
-    """The conversation, oldest first."""
+    """The conversation, oldest first. The list is valid until the next request is read."""
     extra: list[tuple[int, Message]]
     """Messages of this request only, each with the number of messages of the conversation before it."""
 
@@ -43,16 +45,25 @@ class RequestReader:
         self._extra: list[int] = []
         self._known: list[tuple[int, Message]] | None = None
         """Messages at these indexes say that a request begins like the one before."""
+        self._all: list[Message] = []
+        """The newest request. Requests of a run grow, and are neither copied nor searched again."""
+        self._history: list[Message] = []
+        """The conversation in it."""
 
     def parts(self, messages: Sequence[Message]) -> RequestParts | None:
         """Return the parts of a request; `None` if it does not hold the conversation, which middleware removed."""
-        if not self._begins_as_before(messages) and not self._find(messages):
+        as_before = self._begins_as_before(messages)
+        if not as_before and not self._find(messages):
             return None
-        if not self._extra:
-            return RequestParts(list(messages), [])
-        left = set(self._extra)
-        history = [message for at, message in enumerate(messages) if at not in left]
-        return RequestParts(history, [(at - number, messages[at]) for number, at in enumerate(self._extra)])
+        new = messages[len(self._all) :]
+        self._all += new
+        if as_before and are_same(self._all, messages):
+            self._history += new
+        else:
+            left = set(self._extra)
+            self._all = list(messages)
+            self._history = [message for at, message in enumerate(messages) if at not in left]
+        return RequestParts(self._history, [(at - number, messages[at]) for number, at in enumerate(self._extra)])
 
     def _begins_as_before(self, messages: Sequence[Message]) -> bool:
         known = self._known

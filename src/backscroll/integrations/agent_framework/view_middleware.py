@@ -55,8 +55,8 @@ class ViewMiddleware(ChatMiddleware):
         self._reader = RequestReader(agent, context)
         self._overhead = Overhead(translation)
         self._begun = False
-        self._ended: list[Message] = []
-        """The conversation of the newest request, with its answer."""
+        self._ended: tuple[list[Message], list[Message]] = ([], [])
+        """The conversation of the newest request, and its answer."""
 
     async def process(self, context: ChatContext, call_next: CallNext) -> None:
         """Send a view in the place of the request's messages, and give these back afterwards.
@@ -87,9 +87,10 @@ class ViewMiddleware(ChatMiddleware):
         Raises:
             StoreError: The store failed. The next run loads the answer.
         """
-        if self._ended:
+        history, answer = self._ended
+        if history or answer:
             with self._conversations.use(self._key) as conversation:
-                await conversation.load(self._ended)
+                await conversation.load([*history, *answer])
 
     async def _send(self, context: ChatContext, call_next: CallNext, parts: RequestParts) -> None:
         given = context.messages
@@ -107,7 +108,7 @@ class ViewMiddleware(ChatMiddleware):
             finally:
                 context.messages = given
             if isinstance(context.result, ChatResponse):
-                self._ended = [*parts.history, *context.result.messages]
+                self._ended = parts.history, list(context.result.messages)  # the framework adds to its own list
                 if view == conversation.views:
                     _observe(conversation, context, lane, context.result)
 
@@ -144,7 +145,7 @@ class ViewMiddleware(ChatMiddleware):
                     _refused(retry, error, lane)
                 finally:
                     context.messages = given
-            self._ended = [*parts.history, *ends[0].messages]
+            self._ended = parts.history, list(ends[0].messages)  # as above
             if view == conversation.views:
                 _observe(conversation, context, lane, ends[0])
 

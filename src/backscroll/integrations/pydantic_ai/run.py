@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from operator import is_
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -31,6 +30,7 @@ from backscroll.integrations.pydantic_ai.request import (
     was_cut,
 )
 from backscroll.integrations.pydantic_ai.shortening_model import ShorteningModel
+from backscroll.integrations.same_messages import are_same
 from backscroll.notices import warn
 from backscroll.session.usage_reports import observe_usage
 
@@ -167,8 +167,9 @@ class BackscrollRun(AbstractCapability[Any]):
     ) -> tuple[Sequence[ModelMessage], Sequence[ModelMessage]]:
         """Return what capabilities before ours put before and behind the run's messages, for this request only."""
         for start in range(len(given) - len(own) + 1):
-            if all(map(is_, given[start:], own)):
-                return given[:start], given[start + len(own) :]
+            end = start + len(own)
+            if are_same(own, given if len(given) == len(own) else given[start:end]):
+                return given[:start], given[end:]
         if not self._foreign:
             self._foreign = True
             warn(

@@ -140,6 +140,7 @@ class Conversation(AsyncContextManager):
 
     async def view_for(self, context: Any) -> Any:
         """Return the context of a model call with a view as its messages. Raises `RequestTooLarge`."""
+        whole = context.agent.messages is not self._seen
         await self.follow(context.agent)
         self._lane = model_name(context.model)
         outside = self._measured_outside(context.system_prompt, context.tool_specs)
@@ -150,7 +151,7 @@ class Conversation(AsyncContextManager):
             raise RequestTooLarge(error) from error
         self._asked = True
         messages = [from_json(message) for message in view]
-        self._carry_over(context, messages)
+        self._carry_over(context, messages, whole=whole)
         if not self._status or not messages:
             return context.replace(messages=messages)
         messages[-1]["content"] = [*messages[-1]["content"], {"text": status_line(self.usage(self._lane))}]
@@ -166,15 +167,23 @@ class Conversation(AsyncContextManager):
             self._outside = (system_prompt, tool_specs, self._lane, found)
         return found
 
-    def _carry_over(self, context: Any, messages: list[Message]) -> None:
-        """Add to the view what an earlier middleware appended to the newest message."""
+    def _carry_over(self, context: Any, messages: list[Message], *, whole: bool) -> None:
+        """Add to the view what an earlier middleware appended to the newest message.
+
+        Strands hands over a copy of all messages. `whole`: compare all of it, not only its end.
+        """
         own, given = context.agent.messages, context.messages
-        if given is own or given == own or not own:
+        if given is own or not own:
             return
-        last, folded = own[-1]["content"], given[-1]["content"] if given else []
-        if given[:-1] == own[:-1] and folded[: len(last)] == last and given[-1]["role"] == own[-1]["role"]:
-            messages[-1]["content"] = [*messages[-1]["content"], *folded[len(last) :]]
-        elif not self._foreign:
+        begin = 0 if whole else max(0, len(own) - COMPARED)
+        last, folded = own[-1], given[-1] if given else {}
+        if len(given) == len(own) and given[begin:-1] == own[begin:-1] and folded.get("role") == last["role"]:
+            content, added = folded["content"], len(last["content"])
+            if content[:added] == last["content"]:
+                if len(content) > added:
+                    messages[-1]["content"] = [*messages[-1]["content"], *content[added:]]
+                return
+        if not self._foreign:
             self._foreign = True
             warn(
                 "a middleware before Backscroll's changed the messages of a request, but the view replaces them: "
