@@ -19,7 +19,6 @@ from agent_framework import (
 from agent_framework import Message as Native
 
 from adapters.base import SHOWN, Adapter, Clock, Laps, Message, call_of
-
 from backscroll.integrations.agent_framework import BackscrollProvider
 
 LANE = "scripted/small"

@@ -77,7 +77,7 @@ class Adapter(ABC):
     async def close(self) -> None:
         """End the run, and free what is open."""
 
-    async def alone(self, history: Sequence[Any], steps: int) -> list[float]:  # noqa: ARG002  most have a framework
+    async def alone(self, history: Sequence[Any], steps: int) -> list[float]:
         """Return CPU seconds of the framework's own steps behind a history, with a stand-in for the view, which shows
         the newest messages. Empty: no framework calls the model.
         """

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from adapters.base import Adapter, Clock, Message
-
 from backscroll import ContextManager
 from backscroll.integrations.clients import chat_request, with_retry
 

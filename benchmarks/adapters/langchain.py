@@ -15,7 +15,6 @@ from langgraph.prebuilt import ToolNode
 from langgraph.runtime import ExecutionInfo, Runtime
 
 from adapters.base import SHOWN, Adapter, Clock, Laps, Message, call_of
-
 from backscroll.integrations.langchain import BackscrollMiddleware, LangChainConversation, LangGraphContext
 from backscroll.integrations.langchain.models import lane_of
 from backscroll.integrations.langchain.threads import Place
@@ -34,11 +33,11 @@ class Scripted(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(self, tools: Any, **options: Any) -> Any:  # noqa: ARG002  the framework's signature
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
         """Know the tools already."""
         return self
 
-    def _generate(self, messages: Any, *args: Any, **options: Any) -> ChatResult:  # noqa: ARG002  the same
+    def _generate(self, messages: Any, *args: Any, **options: Any) -> ChatResult:
         self.laps.lap()
         self.asked += 1
         done = self.asked > self.answers
@@ -151,7 +150,7 @@ class Graph(_LangChain):
         super().add(natives)
 
     def conversation(self) -> LangChainConversation:
-        return self.context._threads.get(Place(None, ()), self.messages)  # noqa: SLF001  no graph runs here
+        return self.context._threads.get(Place(None, ()), self.messages)
 
     async def step(self, clock: Clock) -> None:
         with clock:

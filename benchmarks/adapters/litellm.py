@@ -6,11 +6,10 @@ from typing import Any
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it fetches a list of prices when it is imported
 
-from litellm import ModelResponse, Usage  # noqa: E402
+from litellm import ModelResponse, Usage
 
-from adapters.base import Adapter, Clock, Message  # noqa: E402
-
-from backscroll.integrations.litellm import BackscrollHandler  # noqa: E402
+from adapters.base import Adapter, Clock, Message
+from backscroll.integrations.litellm import BackscrollHandler
 
 KEY = "bench"
 MODEL = "openai/scripted"

@@ -9,7 +9,6 @@ from agents.run_config import CallModelData, ModelInputData
 from agents.testing import assistant_message, function_call
 
 from adapters.base import SHOWN, Adapter, Clock, Laps, Message, call_of
-
 from backscroll.integrations.openai_agents import managed
 
 set_tracing_disabled(True)
@@ -24,14 +23,14 @@ class Reporting(Model):
         self.adapter = adapter
         self.clock = Clock()
 
-    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:  # noqa: ARG002  the SDK's signature
+    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
         """Answer."""
         with self.clock.paused():
             usage = Usage(requests=1, input_tokens=self.adapter.tokens(), output_tokens=20)
             call = function_call("look", {}, call_id=f"answer{id(usage)}")
             return ModelResponse(output=[call], usage=usage, response_id=None)
 
-    async def stream_response(self, *given: Any, **named: Any) -> AsyncIterator[Any]:  # type: ignore[override]  # noqa: ARG002
+    async def stream_response(self, *given: Any, **named: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         """Is never asked for."""
         raise AssertionError("no streams in this benchmark")
         yield
@@ -43,7 +42,7 @@ class Scripted(Reporting):
     def __init__(self, laps: Laps, answers: int) -> None:
         self.laps, self.answers = laps, answers
 
-    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:  # noqa: ARG002  the SDK's signature
+    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
         """Answer."""
         self.laps.lap()
         done = len(self.laps) >= self.answers

@@ -22,7 +22,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from adapters.base import SHOWN, Adapter, Clock, Laps, Message, call_of
-
 from backscroll.integrations.pydantic_ai import Backscroll
 from backscroll.integrations.pydantic_ai.request import lane_of
 
@@ -90,7 +89,7 @@ class PydanticAI(Adapter):
         with clock:
             sent = await self.run.before_model_request(self.context, request)
             wrapper = self.run.get_wrapper_model(self.model)
-            wrapper._accepted()  # noqa: SLF001  as it does for each answer
+            wrapper._accepted()
             with clock.paused():
                 usage = RequestUsage(input_tokens=self.tokens(), output_tokens=20)
                 response = ModelResponse([TextPart("")], usage=usage)
@@ -129,7 +128,7 @@ class Newest(AbstractCapability[Any]):
 
     async def before_model_request(
         self,
-        ctx: RunContext[Any],  # noqa: ARG002  the framework's signature
+        ctx: RunContext[Any],
         request_context: ModelRequestContext,
     ) -> ModelRequestContext:
         """Return the request with them."""

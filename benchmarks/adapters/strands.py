@@ -12,7 +12,6 @@ from strands.middleware.stages import InvokeModelContext
 from strands.models.model import Model
 
 from adapters.base import SHOWN, Adapter, Clock, Laps, Message, call_of
-
 from backscroll.integrations.strands import ContextManagerPlugin
 
 
@@ -31,12 +30,12 @@ class Scripted(Model):
         """As the interface has it."""
         return self.config
 
-    async def structured_output(self, *given: Any, **named: Any) -> AsyncIterator[Any]:  # noqa: ARG002  the interface
+    async def structured_output(self, *given: Any, **named: Any) -> AsyncIterator[Any]:
         """Is never asked for."""
         raise AssertionError("no structured output in a benchmark")
         yield
 
-    async def stream(self, *given: Any, **named: Any) -> AsyncIterator[Any]:  # noqa: ARG002  the interface
+    async def stream(self, *given: Any, **named: Any) -> AsyncIterator[Any]:
         """Yield the events of one message."""
         self.laps.lap()
         done = len(self.laps) >= self.answers
@@ -98,7 +97,7 @@ class Strands(Adapter):
         agent, hooks = self.agent, self.agent.hooks
         added = [MessageAddedEvent(agent=agent, message=each) for each in self.new[-2:]]
         asked = InvokeModelContext(
-            agent=agent, messages=self.copies, system_prompt=deepcopy(agent._system_prompt_content),  # noqa: SLF001
+            agent=agent, messages=self.copies, system_prompt=deepcopy(agent._system_prompt_content),
             tool_specs=agent.tool_registry.get_all_tool_specs(), tool_choice=None, invocation_state={},
             model=agent.model,
         )  # fmt: skip  # as its event loop

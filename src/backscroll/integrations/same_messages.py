@@ -16,5 +16,5 @@ def are_same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """
     try:
         return one == other
-    except Exception:  # noqa: BLE001  what a tool attached to a message, such as a table, may refuse to be compared
+    except Exception:  # what a tool attached to a message, such as a table, may refuse to be compared
         return False

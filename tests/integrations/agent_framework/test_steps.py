@@ -4,13 +4,15 @@ import asyncio
 from typing import Any
 
 import pytest
-from agent_framework import Message
+from agent_framework import Message, SessionContext
 
 from backscroll.integrations.agent_framework import BackscrollProvider
+from backscroll.integrations.agent_framework.request_parts import RequestReader
 from backscroll.integrations.agent_framework.translation import AgentFrameworkTranslation
 from tests.integrations import world
 from tests.integrations.agent_framework.agents import agent_of, say
 from tests.integrations.agent_framework.scripted import Scripted, work
+from tests.integrations.counted_list import CountedList
 
 
 class Counting(AgentFrameworkTranslation):
@@ -70,3 +72,32 @@ def test_a_step_costs_the_same_at_40_000_messages():
     few, many = steps_behind(1_000), steps_behind(40_000)
     assert sum(read for read, _ in many) <= 1.1 * sum(read for read, _ in few)
     assert sum(counted for _, counted in many) <= 2 * sum(counted for _, counted in few)
+
+
+@pytest.mark.parametrize("noted", [0, 2], ids=["alone", "with messages of the request only"])
+def test_a_step_copies_no_messages_of_the_request(noted):
+    old = [Message("user", [f"said {at}"]) for at in range(1_000)]
+    notes = [Message("user", [f"note {at}"]) for at in range(noted)]
+    asked = Message("user", ["go on"])
+    context = SessionContext(input_messages=[asked], context_messages={"in_memory": old, "memory": notes})
+    reader = RequestReader(None, context)
+    reader._keepers = {"in_memory"}
+    request, handed = [*old, *notes, asked], 0
+    for step in range(5):
+        given = CountedList(request)
+        parts = reader.parts(given)
+        assert parts is not None
+        assert parts.history == [each for each in request if each not in notes]
+        assert [message for _, message in parts.extra] == notes
+        handed += given.handed * (step > 0)
+        request = [*request, Message("assistant", [f"step {step}"])]
+    assert handed < 100
+
+
+def test_a_request_that_was_cut_is_read_again():
+    old = [Message("user", [f"said {at}"]) for at in range(9)]
+    reader = RequestReader(None, SessionContext(input_messages=old[:1]))
+    for request in (old, old[:4], [*old[:2], *old[5:]], old):
+        parts = reader.parts(list(request))
+        assert parts is not None
+        assert list(parts.history) == request

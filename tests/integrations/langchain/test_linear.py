@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from backscroll.integrations.conversation import ModelCall
-from backscroll.integrations.langchain import LangChainConversation
+from backscroll.integrations.langchain import LangChainConversation, LangGraphContext
 from backscroll.integrations.langchain.foreign_edits import read_request
 from tests.fakes import count_quarter
+from tests.integrations.counted_list import CountedList
+from tests.integrations.langchain.scripted import Scripted
 
 STEPS = 60
 CALL = ModelCall(budget=6_000)
@@ -72,3 +74,50 @@ def test_a_step_costs_the_same_after_many_messages():
 @pytest.mark.long
 def test_a_step_costs_the_same_after_forty_thousand():
     check(cost(1_000), cost(40_000))
+
+
+def handed_out(length: int, *, graph: bool, system: str | None = None) -> int:
+    """Messages that the lists of four steps of a run hand out, each a new list of the same objects."""
+    context, model = LangGraphContext(budget=6_000, tokenizer=count_quarter), Scripted()
+    conversation = LangChainConversation({"tokenizer": count_quarter})
+    history: list[Any] = [HumanMessage("begin", id="first"), *rounds(0, length // 2)]
+    handed = 0
+    for step in range(6):
+        history += rounds(length + step, length + step + 1)
+        prompt = [] if system is None else [SystemMessage(f"{system} It is {step} o'clock.")]
+        messages, given = CountedList([*prompt, *history]), CountedList([*prompt, *history])
+        if graph:
+            context.view(messages, model)
+        else:
+            conversation.view_now(read_request(messages, given).history, CALL)
+        handed += (messages.handed + given.handed) * (step > 1)
+    return handed
+
+
+@pytest.mark.parametrize("system", [None, "Be brief."])
+def test_a_graph_s_history_is_not_copied_in_a_step(system):
+    assert handed_out(1_000, graph=True, system=system) < 1_000
+
+
+def test_an_agent_s_history_is_not_copied_in_a_step():
+    assert handed_out(1_000, graph=False) < 1_000
+
+
+class Table:
+    """What a tool may attach: it has no truth value."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_an_artifact_that_cannot_be_compared_is_no_error():
+    """A graph that reads a checkpoint makes new messages, with new artifacts."""
+    conversation = LangChainConversation({"tokenizer": count_quarter})
+    for _ in range(3):
+        call = AIMessage("", tool_calls=[{"id": "c", "name": "read", "args": {}}])
+        history = [HumanMessage("begin"), call, ToolMessage("seen", tool_call_id="c", id="t", artifact=Table())]
+        read = read_request(history, [*history[:2], history[2].model_copy(update={"artifact": Table()})])
+        assert not read.edited
+        assert [each.type for each in conversation.view_now(read.history, CALL)] == ["human", "ai", "tool"]

@@ -4,13 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
+from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RunUsage
 
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.pydantic_ai import Backscroll
 from backscroll.integrations.pydantic_ai.conversation import PydanticAIConversation
 from backscroll.integrations.pydantic_ai.history import JoinedHistory
 from backscroll.integrations.pydantic_ai.translation import PydanticAITranslation
-from tests.fakes import CountingTokenizer
+from tests.fakes import CountingTokenizer, count_quarter
+from tests.integrations.counted_list import CountedList
 
 STEPS = 5
 
@@ -77,3 +83,33 @@ def test_a_step_costs_the_same_at_forty_thousand():
     short, long = cost(1_001), cost(40_001)
     assert short[0] == long[0] < STEPS * 40
     assert long[1] < 1.2 * short[1] + 200
+
+
+def handed_out(length: int) -> int:
+    """Messages that the lists of some steps of a run hand out to the capability's hook."""
+    messages, model = CountedList(history(length)), TestModel()
+    context: RunContext[Any] = RunContext(deps=None, model=model, usage=RunUsage(), messages=messages)
+
+    async def steps(run: Any) -> int:
+        handed = 0
+        for number in range(STEPS + 1):
+            messages.extend(step(len(messages)))
+            given = CountedList(list.copy(messages))
+            request = ModelRequestContext(
+                model=model, messages=given, model_settings=None, model_request_parameters=ModelRequestParameters()
+            )
+            messages.handed = 0
+            await run.before_model_request(context, request)
+            handed += (messages.handed + given.handed) * (number > 0)
+        return handed
+
+    async def run() -> int:
+        running = await Backscroll[Any](tokenizer=count_quarter, budget=4_000).for_run(context)
+        found: Any = await running.wrap_run(context, handler=lambda: steps(running))
+        return found
+
+    return asyncio.run(run())
+
+
+def test_a_run_s_messages_are_not_walked_in_a_step():
+    assert handed_out(1_001) < 1_001
