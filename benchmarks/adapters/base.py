@@ -63,7 +63,7 @@ class Adapter(ABC):
     def add(self, natives: Sequence[Any]) -> None:
         """Add messages to the framework's own history, as it does so itself. This is not measured."""
 
-    async def begin(self) -> None:
+    async def begin(self) -> None:  # noqa: B027  most need nothing here
         """Begin a run of the agent; its message of the user was added. This is not measured."""
 
     @abstractmethod
@@ -74,7 +74,7 @@ class Adapter(ABC):
     def tokens(self) -> int:
         """Return the tokens of the newest request, for the usage that a model reports."""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027  the same
         """End the run, and free what is open."""
 
     async def alone(self, history: Sequence[Any], steps: int) -> list[float]:

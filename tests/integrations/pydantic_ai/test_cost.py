@@ -1,6 +1,7 @@
 """A step costs the same at any length of the history: counted are the messages that are read, and the tokens."""
 
 import asyncio
+import weakref
 from typing import Any
 
 import pytest
@@ -87,7 +88,7 @@ def test_a_step_costs_the_same_at_forty_thousand():
 
 def handed_out(length: int) -> int:
     """Messages that the lists of some steps of a run hand out to the capability's hook."""
-    messages, model = CountedList(history(length)), TestModel()
+    messages, model, copies = CountedList(history(length)), TestModel(), list[Any]()
     context: RunContext[Any] = RunContext(deps=None, model=model, usage=RunUsage(), messages=messages)
 
     async def steps(run: Any) -> int:
@@ -101,6 +102,9 @@ def handed_out(length: int) -> int:
             messages.handed = 0
             await run.before_model_request(context, request)
             handed += (messages.handed + given.handed) * (number > 0)
+            copies.append(weakref.ref(given))
+            del given, request
+        assert [copy() for copy in copies] == [None] * len(copies)  # the run would hold a second list of all messages
         return handed
 
     async def run() -> int:

@@ -9,8 +9,9 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.capabilities.abstract import WrapRunHandler
 from pydantic_ai.messages import ModelMessage, ModelResponse
-from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters
 from pydantic_ai.run import AgentRunResult
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.toolsets import FunctionToolset
 
 from backscroll.errors import RequestTooLargeError
@@ -60,8 +61,8 @@ class BackscrollRun(AbstractCapability[Any]):
         """Whether the run made a request."""
         self._foreign = False
         """Whether it was warned of edits by others."""
-        self._step: tuple[RunContext[Any], ModelRequestContext] | None = None
-        """The newest step, as others left it."""
+        self._step: tuple[RunContext[Any], ModelSettings | None, ModelRequestParameters] | None = None
+        """The newest step, as others left it, without the framework's copy of all messages."""
         self._around: tuple[Sequence[ModelMessage], Sequence[ModelMessage]] = ((), ())
         """What others put before and behind the messages of the step."""
         self._lane = ""
@@ -95,7 +96,8 @@ class BackscrollRun(AbstractCapability[Any]):
             StoreError: The store failed.
         """
         check_settings(settings_of(request_context.model, request_context.model_settings))
-        self._step, self._answers = (ctx, request_context), 0
+        self._step = ctx, request_context.model_settings, request_context.model_request_parameters
+        self._answers = 0
         self._around = self._foreign_messages(ctx.messages, request_context.messages)
         assert self._conversation is not None
         self._retry = OverflowRetry(self._conversation)
@@ -148,15 +150,15 @@ class BackscrollRun(AbstractCapability[Any]):
         """Return the messages to send to a model, with those that others put before and behind them."""
         assert self._step is not None
         assert self._conversation is not None
-        ctx, request = self._step
+        ctx, given, parameters = self._step
         self._lane = lane_of(model)
-        settings = settings_of(model, request.model_settings)
+        settings = settings_of(model, given)
         call = ModelCall(
             budget=None if self._has_budget else budget_of(model, settings),
             lane=self._lane,
-            tools=tools_of(request.model_request_parameters) or None,
+            tools=tools_of(parameters) or None,
             first=not self._requested,
-            system=instructions_of(request.model_request_parameters) or None,
+            system=instructions_of(parameters) or None,
         )
         view = await self._conversation.view_of(self._history.of(ctx.messages), call)
         self._requested, self._view_number = True, self._conversation.views
