@@ -45,6 +45,11 @@ OWN = 12
 """Steps of the framework by itself."""
 MISSING = 3
 """What a process returns whose framework is not installed."""
+ENVIRONMENTS = Path(__file__).resolve().parent.parent / "build" / "environments"
+Lengths = list[dict[str, Any]]
+"""What was found at each length."""
+Found = dict[str, Any]
+"""The name of an adapter in `name`, and its `lengths`."""
 
 
 # -- the conversation --
@@ -131,7 +136,7 @@ class Line:
         return self.clock.spent
 
 
-async def measured(asked: dict[str, Any]) -> list[dict[str, Any]]:
+async def measured(asked: dict[str, Any]) -> Found:
     """Measure one adapter at all lengths; CPU seconds."""
     conversation = json.loads(Path(asked["session"]).read_text("utf-8"))
     [system, *messages] = simple(conversation)
@@ -153,7 +158,7 @@ async def measured(asked: dict[str, Any]) -> list[dict[str, Any]]:
     found = [await _found(line, asked["steps"]) for line in lines]
     for line in lines:
         await line.adapter.close()
-    return found
+    return {"name": lines[0].adapter.name, "lengths": found}
 
 
 async def _found(line: Line, steps: int) -> dict[str, Any]:
@@ -172,21 +177,27 @@ async def _found(line: Line, steps: int) -> dict[str, Any]:
 # -- the table --
 
 
-def run(asked: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Run a process and return what it found at each length; `None` if the framework is not installed."""
-    command = [sys.executable, "-W", "ignore", __file__, "--process", json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == MISSING:
-        return None
-    if done.returncode:
-        raise SystemExit(f"{asked['adapter']} failed:\n{done.stderr[-2_000:]}")
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+def run(asked: dict[str, Any]) -> Found | None:
+    """Run a process and return what it found; `None` if the framework is not installed.
+
+    A framework that needs an environment of its own is looked for where `make test-extras` puts it.
+    """
+    for python in (Path(sys.executable), ENVIRONMENTS / asked["adapter"] / "bin" / "python"):
+        if not python.exists():
+            continue
+        command = [str(python), "-W", "ignore", __file__, "--process", json.dumps(asked)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            found: Found = json.loads(done.stdout)
+            return found
+        if done.returncode != MISSING:
+            raise SystemExit(f"{asked['adapter']} failed:\n{done.stderr[-2_000:]}")
+    return None
 
 
-def row(name: str, turns: Sequence[list[dict[str, Any]]]) -> str:
+def row(found: Sequence[Found]) -> str:
     """Write a row of the table from all turns of an adapter."""
-    cells = [name]
+    cells, turns = [found[0]["name"]], [each["lengths"] for each in found]
     for of in ("median", "first", "run", "alone"):
         cells += [_time([turn[at][of] for turn in turns]) for at in range(len(turns[0]))]
         if of == "median":
@@ -194,7 +205,7 @@ def row(name: str, turns: Sequence[list[dict[str, Any]]]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _ratio(turns: Sequence[list[dict[str, Any]]], of: str) -> str:
+def _ratio(turns: Sequence[Lengths], of: str) -> str:
     ratios = [turn[-1][of] / turn[0][of] for turn in turns]
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
@@ -219,7 +230,7 @@ def head(lengths: Sequence[int]) -> str:
 def measure(given: argparse.Namespace, session: Path) -> str:
     """Measure all adapters in turns, and return the table."""
     common = {"session": str(session), "lengths": given.lengths, "budget": given.budget, "steps": given.steps}
-    turns: dict[str, list[list[dict[str, Any]]]] = {known: [] for known in given.only}
+    turns: dict[str, list[Found]] = {known: [] for known in given.only}
     for _, known in itertools.product(range(given.repeat), given.only):
         if known not in turns:
             continue
@@ -229,8 +240,8 @@ def measure(given: argparse.Namespace, session: Path) -> str:
             del turns[known]
         else:
             turns[known].append(found)
-            print(row(known, turns[known]), file=sys.stderr, flush=True)
-    return "\n".join([head(given.lengths), *(row(adapter(known).name, turns[known]) for known in turns)])
+            print(row(turns[known]), file=sys.stderr, flush=True)
+    return "\n".join([head(given.lengths), *map(row, turns.values())])
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ class Newest(ChatMiddleware):
 class AgentFramework(Adapter):
     """`ViewMiddleware.process`, of a run that `BackscrollProvider.before_run` has begun."""
 
-    name, package = "Agent Framework", "agent-framework-core"
+    name = "Agent Framework"
 
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)

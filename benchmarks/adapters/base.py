@@ -48,8 +48,6 @@ class Adapter(ABC):
 
     name: ClassVar[str]
     """As tables show it."""
-    package: ClassVar[str]
-    """What has to be installed."""
 
     def __init__(self, budget: int, system: str) -> None:
         self.budget = budget

@@ -11,7 +11,7 @@ from backscroll.integrations.clients import chat_request, with_retry
 class Clients(Adapter):
     """`with_retry` around OpenAI's chat completions."""
 
-    name, package = "clients, chat completions", "backscroll"
+    name = "clients, chat completions"
 
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)

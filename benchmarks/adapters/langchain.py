@@ -61,8 +61,6 @@ class Newest(AgentMiddleware[Any, Any, Any]):
 
 
 class _LangChain(Adapter):
-    package = "langchain"
-
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)
         self.messages: list[BaseMessage] = []

@@ -33,7 +33,7 @@ class Reporting:
 class LiteLLM(Adapter):
     """`BackscrollHandler.completion`."""
 
-    name, package = "LiteLLM", "litellm"
+    name = "LiteLLM"
 
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)

@@ -64,7 +64,7 @@ def newest(data: CallModelData[Any]) -> ModelInputData:
 class OpenAIAgents(Adapter):
     """`managed(model).get_response`."""
 
-    name, package = "OpenAI Agents", "openai-agents"
+    name = "OpenAI Agents"
 
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)

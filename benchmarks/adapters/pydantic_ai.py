@@ -42,7 +42,7 @@ def silent(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:  # n
 class PydanticAI(Adapter):
     """`before_model_request`, `get_wrapper_model` and `after_model_request` of `Backscroll`."""
 
-    name, package = "Pydantic AI", "pydantic-ai-slim"
+    name = "Pydantic AI"
 
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)

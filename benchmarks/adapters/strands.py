@@ -61,7 +61,7 @@ async def newest(context: InvokeModelContext) -> InvokeModelContext:
 class Strands(Adapter):
     """`ContextManagerPlugin`, by the events of the agent's hooks and the conversation's `view_for`."""
 
-    name, package = "Strands", "strands-agents"
+    name = "Strands"
 
     def __init__(self, budget: int, system: str) -> None:
         super().__init__(budget, system)
