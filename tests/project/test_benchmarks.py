@@ -78,6 +78,26 @@ def test_huge_additions_have_a_floor_to_compare_with():
         assert all(float(cell.split()[0]) > 0 for cell in row[3:])
 
 
+def adapters_measured(*arguments):
+    """The table of the adapters' benchmark at small sizes, as its cells."""
+    asked = ["--lengths", "60,240", "--budget", "4000", "--steps", "6", "--repeat", "1", *arguments]
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / "frameworks.py"), *asked]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.long
+def test_each_adapter_is_measured_at_both_lengths():
+    head, _, *rows = adapters_measured()
+    assert head[:4] == ["adapter", "a step, 60", "a step, 240", "ratio"]
+    assert len(rows) >= 7
+    for name, *cells in rows:
+        measured = [float(cell.split()[0]) for cell in cells if cell != "-"]
+        assert all(figure > 0 for figure in measured)
+        assert len(measured) == (8 if name.startswith(("LiteLLM", "clients")) else 10)
+
+
 @pytest.mark.long
 def test_what_is_kept_is_come_back_to(run):
     assert [row["steps"] for row in rows(run, "append", "ours-full")] == [40, 40]  # in turns of 20
