@@ -91,8 +91,6 @@ class AgentFramework(Adapter):
         self.messages = [*self.messages, *natives]
 
     async def begin(self) -> None:
-        if self.middleware is not None:
-            await self.middleware.ended()
         context = SessionContext(
             session_id=self.session.session_id,
             input_messages=self.messages[-1:],
