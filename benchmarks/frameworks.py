@@ -11,7 +11,8 @@ the framework does itself is not in these figures: copies of its state, validati
 The step is the median of CPU, with that of threads that it started. Both lengths lie in one process and take turns at
 each step, with the same messages in texts of their own, so that a ratio is one of the same minute. "A run begins" is
 the request behind a new message of the user: all of the history is then compared, because it may have been edited.
-"The framework's own" is the CPU between two model calls of a real agent in which a stand-in shows the newest messages.
+"The framework's own" is the CPU between two model calls of a real agent without Backscroll, in which a substitute shows
+the newest messages. A framework that needs an environment of its own is looked for where `make test-extras` puts it.
 
 The conversation is that of `step_floor.py`, with one call an answer. `--write` puts the table into
 `benchmarks/README.md`.

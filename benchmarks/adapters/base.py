@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 Message = dict[str, Any]
 SHOWN = 40
-"""Messages that the stand-in for a view shows: about as many as a view of 32,000 tokens."""
+"""Messages that the substitute for a view shows."""
 
 
 class Clock:
@@ -76,8 +76,8 @@ class Adapter(ABC):
         """End the run, and free what is open."""
 
     async def alone(self, history: Sequence[Any], steps: int) -> list[float]:
-        """Return CPU seconds of the framework's own steps behind a history, with a stand-in for the view, which shows
-        the newest messages. Empty: no framework calls the model.
+        """Return CPU seconds of the framework's own steps behind a history, with a substitute that shows the newest
+        messages in the place of a view. Empty: no framework calls the model.
         """
         return []
 
