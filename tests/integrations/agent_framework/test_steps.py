@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from agent_framework import Message, SessionContext
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backscroll.integrations.agent_framework import BackscrollProvider
 from backscroll.integrations.agent_framework.request_parts import RequestReader
@@ -94,10 +96,22 @@ def test_a_step_copies_no_messages_of_the_request(noted):
     assert handed < 100
 
 
-def test_a_request_that_was_cut_is_read_again():
-    old = [Message("user", [f"said {at}"]) for at in range(9)]
-    reader = RequestReader(None, SessionContext(input_messages=old[:1]))
-    for request in (old, old[:4], [*old[:2], *old[5:]], old):
+@given(st.lists(st.tuples(st.sampled_from(["append", "replace", "cut", "insert"]), st.integers(1, 8)), max_size=8))
+def test_the_history_is_that_of_the_newest_request(changes):
+    """Whatever is changed between two requests of a run."""
+    request = [Message("user", [f"said {at}"]) for at in range(3)]
+    reader = RequestReader(None, SessionContext(input_messages=request[:1]))
+    for step, (change, at) in enumerate(changes):
+        new, place = Message("assistant", [f"step {step}"]), min(at, len(request))
+        match change:
+            case "append":
+                request = [*request, new]
+            case "replace":
+                request = [*request[:place], new, *request[place + 1 :]]
+            case "cut":
+                request = [*request[:place], *request[place + 1 :]]
+            case "insert":
+                request = [*request[:place], new, *request[place:]]
         parts = reader.parts(list(request))
         assert parts is not None
-        assert list(parts.history) == request
+        assert list(map(id, parts.history)) == list(map(id, request))

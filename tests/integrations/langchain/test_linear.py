@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.langchain import LangChainConversation, LangGraphContext
+from backscroll.integrations.langchain.behind_system import Behind
 from backscroll.integrations.langchain.foreign_edits import read_request
 from tests.fakes import count_quarter
 from tests.integrations.counted_list import CountedList
@@ -121,3 +124,29 @@ def test_an_artifact_that_cannot_be_compared_is_no_error():
         read = read_request(history, [*history[:2], history[2].model_copy(update={"artifact": Table()})])
         assert not read.edited
         assert [each.type for each in conversation.view_now(read.history, CALL)] == ["human", "ai", "tool"]
+
+
+@given(st.data())
+def test_an_edit_of_what_was_loaded_is_never_missed(data):
+    """Whatever a graph does to its list, and whichever system messages come before it."""
+    context = LangChainConversation({"tokenizer": count_quarter})
+    history: list[Any] = [AIMessage("begin", id="0")]
+    before: list[Any] = []
+    for step in range(6):
+        new = AIMessage(f"step {step}", id=str(step + 1))
+        at = data.draw(st.integers(0, len(history) - 1))
+        match data.draw(st.sampled_from(["append", "replace", "remove", "copy", "insert"])):
+            case "append":
+                history = [*history, new]
+            case "replace":
+                history = [*history[:at], new, *history[at + 1 :]]
+            case "remove":
+                history = history[:at] + history[at + 1 :] or [new]
+            case "copy":
+                history = [each.model_copy() for each in history]
+            case "insert":
+                history = [*history[:at], new, *history[at:]]
+        prompts = [SystemMessage(f"{step}")] * data.draw(st.integers(0, 2))
+        edited = context.may_be_edited(Behind([*prompts, *history]))
+        assert edited == (history[: len(before)] != before)
+        before = history
