@@ -1,6 +1,7 @@
 """One conversation of a framework: its history is followed, and each model call gets a view in its own messages."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from math import ceil
 from typing import Any, Generic, NamedTuple
 
 from backscroll.integrations.background import TaskOrThread
@@ -10,11 +11,12 @@ from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.base import MAIN
 from backscroll.manager.driver import run_async, run_async_each, run_sync, run_sync_each
 from backscroll.manager.lock import FairLock
-from backscroll.messages import validated
+from backscroll.messages import Message, read_message, validated
 from backscroll.ports import BackgroundTask, Operation
 from backscroll.recall.tool import answer
 from backscroll.session.request import request_with_indexes
 from backscroll.session.store_sync import TRIES, flush, too_many_conflicts
+from backscroll.tokens.usage import estimate_message
 from backscroll.view.view_message import ViewMessage
 
 Steps = Generator[Operation[Any], Any, list[Native]]
@@ -150,6 +152,25 @@ class Conversation(AsyncContextManager, Generic[Native]):
         the same event loop could then never end.
         """
         return bool(self.calls) or self._opened.turnstile.is_taken
+
+    def expected_tokens(self, messages: Iterable[Message], lane: str) -> int:
+        """Return the expected tokens of messages that belong to a request and not to the conversation.
+
+        Args:
+            messages: The messages.
+            lane: The lane of the request.
+        """
+        readings = [read_message(validated(message)) for message in messages]
+        counts = self._opened.measurer.measure(readings)
+        family = self._session.lane(lane).family
+        return ceil(sum(estimate_message(*each, family).expected for each in zip(readings, counts, strict=True)))
+
+    async def finish_summary(self) -> None:
+        """Wait for a summary under way, as long as its options allow: the event loop may end with a run."""
+        summaries = self._session.summaries
+        seconds = 0.0 if summaries is None else summaries.summarizer.wait_seconds
+        if seconds and self._background.running:
+            await self._background.wait(seconds)
 
     def close_now(self) -> None:
         """Store what is buffered and close what is open, for callers without an event loop.

@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from math import ceil
 from typing import Any
 
 from agent_framework import Message as Native
 
 from backscroll.integrations.conversation import Conversation
 from backscroll.integrations.translation import Translation
-from backscroll.messages import Message, read_message, validated
-from backscroll.tokens.usage import estimate_message
+from backscroll.messages import Message
 
 
 class Overhead:
@@ -46,11 +44,7 @@ class Overhead:
     ) -> int:
         messages: list[Message] = [{"role": "system", "content": text} for text in texts if text]
         messages += [self._translation.to_message(each) for each in extra]
-        readings = [read_message(validated(message)) for message in messages]
-        counts = conversation._opened.measurer.measure(readings)  # noqa: SLF001  an adapter's view of a manager
-        family = conversation._session.lane(lane).family  # noqa: SLF001
-        found = [estimate_message(*each, family).expected for each in zip(readings, counts, strict=True)]
-        return ceil(sum(found))
+        return conversation.expected_tokens(messages, lane)
 
 
 def definitions(tools: Any) -> list[dict[str, Any]] | None:

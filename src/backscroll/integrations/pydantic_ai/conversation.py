@@ -23,10 +23,3 @@ class PydanticAIConversation(Conversation[ModelMessage]):
     def _view_steps(self, history: Sequence[ModelMessage], call: ModelCall) -> Steps[ModelMessage]:
         self._reads.first = history[0] if history else None
         return super()._view_steps(history, call)
-
-    async def finish_summary(self) -> None:
-        """Wait for a summary under way, as long as its options allow: the event loop may end with the run."""
-        summaries = self._session.summaries
-        seconds = 0.0 if summaries is None else summaries.summarizer.wait_seconds
-        if seconds and self._background.running:
-            await self._background.wait(seconds)
