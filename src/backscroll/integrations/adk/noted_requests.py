@@ -1,0 +1,53 @@
+"""Which agent of which session makes a request: models see the request only."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+from weakref import finalize
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions import Session
+from google.genai import types
+
+
+class NotedRequest(NamedTuple):
+    """What is known of a request before callbacks of others see it."""
+
+    key: str
+    """The key of the conversation."""
+    invocation: InvocationContext
+    """The run that makes it."""
+    contents: Sequence[types.Content]
+    """The contents as the framework made them, in a list of their own."""
+
+
+class NotedRequests:
+    """The requests under way. One that is never sent is removed together with its object."""
+
+    def __init__(self) -> None:
+        self._noted: dict[int, NotedRequest] = {}
+
+    def note(self, request: LlmRequest, context: CallbackContext) -> None:
+        """Note a request of an agent."""
+        key = key_of(context.session, context.agent_name, context.isolation_scope)
+        if id(request) not in self._noted:
+            finalize(request, self._noted.pop, id(request), None)
+        self._noted[id(request)] = NotedRequest(key, context.get_invocation_context(), list(request.contents))
+
+    def of(self, request: LlmRequest) -> NotedRequest | None:
+        """Return what was noted of a request; `None` for one that no agent made."""
+        return self._noted.get(id(request))
+
+
+def key_of(session: Session, agent: str, scope: str | None = None) -> str:
+    """Return the key of a conversation: users may give sessions the same id, and agents share a session.
+
+    Args:
+        session: The session.
+        agent: The agent's name.
+        scope: The task that the agent was given, if it sees nothing else.
+    """
+    names = (session.app_name, session.user_id, session.id, agent, *([scope] if scope else ()))
+    return "/".join(quote(name, safe="") for name in names)
