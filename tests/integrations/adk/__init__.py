@@ -1,0 +1,1 @@
+"""Tests of the adapter for Google ADK, in the framework itself."""
