@@ -1,11 +1,13 @@
 """Agents for the tests of this adapter: a real runner and agent, a scripted model, and the tool of `world`."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from google.adk.agents import LlmAgent, RunConfig
 from google.adk.agents.run_config import StreamingMode
 from google.adk.apps import App
+from google.adk.events import Event
 from google.adk.models import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
@@ -103,6 +105,14 @@ class Running:
     def say(self, said: Any, **options: Any) -> str:
         """Do the same without an event loop."""
         return asyncio.run(self.hear(said, **options))
+
+    async def remember(self, texts: Iterable[str]) -> None:
+        """Begin the session with what the user and the agent said by turns."""
+        session = await self.service.create_session(app_name=APP, user_id=self.user, session_id=self.id)
+        for at, said in enumerate(texts):
+            role, author = (("user", "user"), ("model", self.agent.name))[at % 2]
+            content = types.Content(role=role, parts=[types.Part(text=said)])
+            await self.service.append_event(session, Event(author=author, content=content))
 
     async def work_through(self, turns: int = 3, *, stream: bool = False) -> None:
         """Give the agent the work of `world`."""

@@ -8,6 +8,7 @@ from google.adk.models import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins import BasePlugin
 from google.genai import types
+from pydantic import Field
 
 from tests.integrations import world
 
@@ -56,11 +57,11 @@ class Scripted(BaseLlm):
     """What it answers to a request, by the number of the answers before it."""
     limit: int | None = None
     """Refuse requests whose texts have more characters."""
-    errors: list[Any] = []
+    errors: list[Any] = Field(default_factory=list)
     """Raised by the next requests, one each; `None` lets one pass."""
-    requests: list[Any] = []
+    requests: list[Any] = Field(default_factory=list)
     """Every request, the refused ones too."""
-    configs: list[Any] = []
+    configs: list[Any] = Field(default_factory=list)
     answered: int = 0
     counts: bool = True
     """Whether answers say how many tokens the request had."""

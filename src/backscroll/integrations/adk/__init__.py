@@ -3,11 +3,13 @@
 - `plugin.py`: the plugin, which notes the agent of each request, and makes managed models
 - `managed_model.py`: a model that passes its requests through Backscroll
 - `sending.py`: one model call: the view, what answers a refusal, and the usage
+- `conversation.py`: the manager of one conversation
 - `noted_requests.py`: which agent of which session makes a request
 - `request_parts.py`: which contents of a request belong to the conversation, and which to this request only
 - `request.py`: the lane, system prompt, tools and recall of a request
 - `translation.py`, `parts.py`: contents as messages of Gemini's dialect, and changed ones as contents
 - `recall_tool.py`: the tool that reads what views left out
+- `usage.py`: what a provider counted for a call
 - `refusals.py`: what cannot work together with Backscroll
 """
 

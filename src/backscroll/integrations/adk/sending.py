@@ -14,12 +14,12 @@ from backscroll.integrations.adk.recall_tool import RecallTool
 from backscroll.integrations.adk.refusals import refuse_app, refuse_chained
 from backscroll.integrations.adk.request import lane_of, offer, overhead_of, system_of, tools_of
 from backscroll.integrations.adk.request_parts import RequestParts, parts_of
+from backscroll.integrations.adk.usage import counted_in
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.conversations import Conversations
 from backscroll.integrations.overflow_errors import is_overflow
 from backscroll.notices import warn
 from backscroll.session.usage_reports import observe_usage
-from backscroll.tokens.responses import read_usage
 
 _UNKNOWN = (
     "a managed model was called by no agent of an app with its `BackscrollPlugin`, so the request is sent as it is: "
@@ -116,8 +116,6 @@ async def _view(
 def _heard(conversation: ADKConversation, lane: str, response: LlmResponse) -> None:
     """Record what the provider counted, of a whole answer."""
     conversation.retry.accepted()
-    if response.partial or response.usage_metadata is None:
-        return
-    counted = read_usage(response.usage_metadata)
+    counted = None if response.partial else counted_in(response.usage_metadata)
     if counted is not None and counted.prompt:
         observe_usage(conversation._session, lane, counted)  # noqa: SLF001  an adapter's view of a manager
