@@ -149,8 +149,8 @@ def test_words_of_another_agent_are_part_of_the_conversation():
     run = running(model, plugin=plugin, sub_agents=[agent_of(helper_model, plugin, name="helper")])
     run.say("hello")
     run.say("and now?")
-    for request, given in zip(helper_model.requests, run.recorder.given[1:], strict=True):
-        assert list(map(id, request)) == list(map(id, given))
+    for request, whole in zip(helper_model.requests, run.recorder.given[1:], strict=True):
+        assert list(map(id, request)) == list(map(id, whole))
     stored = asyncio.run(plugin.conversation(run.session, "helper").get_messages())
     assert "For context:" in str(stored)
     assert len(stored) == len(helper_model.requests[-1])

@@ -31,7 +31,7 @@ class NotedRequests:
 
     def note(self, request: LlmRequest, context: CallbackContext) -> None:
         """Note a request of an agent."""
-        key = key_of(context.session, context.agent_name, context.isolation_scope)
+        key = key_of(context.session, context.agent_name, context.branch)
         if id(request) not in self._noted:
             finalize(request, self._noted.pop, id(request), None)
         self._noted[id(request)] = NotedRequest(key, context.get_invocation_context(), list(request.contents))
@@ -41,13 +41,14 @@ class NotedRequests:
         return self._noted.get(id(request))
 
 
-def key_of(session: Session, agent: str, scope: str | None = None) -> str:
-    """Return the key of a conversation: users may give sessions the same id, and agents share a session.
+def key_of(session: Session, agent: str, branch: str | None = None) -> str:
+    """Return the key of a conversation: users may give sessions the same id, agents share a
+    session, and an agent may have several tasks in it.
 
     Args:
         session: The session.
         agent: The agent's name.
-        scope: The task that the agent was given, if it sees nothing else.
+        branch: The branch of the session that the agent sees, such as the one of a task; `None` for the session itself.
     """
-    names = (session.app_name, session.user_id, session.id, agent, *([scope] if scope else ()))
+    names = (session.app_name, session.user_id, session.id, agent, *([branch] if branch else ()))
     return "/".join(quote(name, safe="") for name in names)

@@ -65,17 +65,18 @@ class BackscrollPlugin(BasePlugin):
         refuse_model(found)
         return managed_model(found, self._sending.send)
 
-    def conversation(self, session: Session, agent: BaseAgent | str) -> ADKConversation:
+    def conversation(self, session: Session, agent: BaseAgent | str, branch: str | None = None) -> ADKConversation:
         """Return the conversation of an agent in a session: its usage, pins, reports and recall.
 
         Args:
             session: The session.
             agent: The agent or its name.
+            branch: The `branch` of the agent's events, where it runs in parallel to others or was given a task.
 
         Raises:
             ConfigurationError: Another live conversation has its stored session.
         """
-        return self._conversations.get(key_of(session, agent if isinstance(agent, str) else agent.name))
+        return self._conversations.get(key_of(session, agent if isinstance(agent, str) else agent.name, branch))
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Note which agent makes a request."""
@@ -90,5 +91,5 @@ class BackscrollPlugin(BasePlugin):
         self._conversations.close()
 
     async def _answer(self, context: ToolContext, arguments: dict[str, Any]) -> str:
-        with self._conversations.use(key_of(context.session, context.agent_name, context.isolation_scope)) as found:
+        with self._conversations.use(key_of(context.session, context.agent_name, context.branch)) as found:
             return await found.answer_recall(arguments)
