@@ -27,7 +27,15 @@ SHELL = {
     "status": "completed",
     "action": {"type": "exec", "command": ["ls"], "env": {}},
 }
+THOUGHT = {"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}
+UNSHOWN = {"thought": True, "thought_signature": "c2ln"}
+ASKED = {"functionCall": {"name": "read", "args": {}}, "thoughtSignature": "c2ln"}
 LISTED = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}]}
+
+
+def _content(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "model", "parts": list(parts)}
+
 
 HELD: dict[str, tuple[dict[str, Any], tuple[int, ...], bool, dict[str, Any] | None]] = {
     "anthropic": (assistant([SIGNED, TEXT, USE]), (0,), True, assistant([TEXT, USE])),
@@ -103,6 +111,24 @@ def test_message_without_reasoning_keeps_all_the_rest(name):
 
 
 @pytest.mark.parametrize(
+    ("parts", "left"),
+    [
+        ((THOUGHT, ASKED), (ASKED,)),
+        ((UNSHOWN, {"text": "Red."}), ({"text": "Red."},)),
+        (({"text": "Hm.", "thought": True}, THOUGHT, ASKED), ({"text": "Hm.", "thought": True}, ASKED)),
+        ((THOUGHT, UNSHOWN), None),
+    ],
+)
+def test_a_signed_thought_in_the_shape_of_gemini_is_sealed(parts, left):
+    """As Google ADK writes the thinking of Claude. Gemini itself signs what follows a thought, which stays."""
+    message = _content(*parts)
+    assert read_message(message).is_sealed
+    assert read_message(message).rigid
+    assert without_reasoning(message) == (None if left is None else _content(*left))
+    assert not read_message(_content(ASKED)).is_sealed
+
+
+@pytest.mark.parametrize(
     "message",
     [
         assistant("Red."),
@@ -111,6 +137,7 @@ def test_message_without_reasoning_keeps_all_the_rest(name):
         assistant([REPLY]),
         assistant(None, **LISTED),
         {"role": "tool", "tool_call_id": "c1", "content": "red"},
+        _content({"text": "Hm.", "thought": True}, ASKED),
     ],
 )
 def test_message_that_holds_no_reasoning_stays_the_same(message):

@@ -37,11 +37,20 @@ def read_parts(parts: Any) -> list[Part]:
     return found
 
 
+def is_sealed_thought(part: Any) -> bool:
+    """Return whether a part is a thought with a signature: Gemini signs what follows a thought, other providers the
+    thought itself.
+    """
+    return type(part) is dict and part.get("thought") is True and any(part.get(key) for key in _SIGNATURES)
+
+
 def _read(part: Held, path: Path, *, fixed: bool) -> list[Part]:
     for key, value in part.items():
         reader = _READERS.get(key)
         if reader is not None and value is not None:
             return reader(part, path, fixed)
+    if fixed and part.get("thought") is True:  # the provider shows nothing of it
+        return [Part("reasoning", path, "", "fixed")]
     left = {key: value for key, value in part.items() if key not in _SIGNATURES and value is not None}
     return [Part("opaque", path, compact(left), "fixed")] if left else []
 

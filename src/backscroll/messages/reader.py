@@ -177,10 +177,13 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
 
 
 def _read_content(message: dict[str, Any]) -> ParsedMessage:
-    """Read a content of Gemini. Its signed parts are fixed one by one, so the message is not rigid."""
+    """Read a content of Gemini. Its signed parts are fixed one by one, so the message is not rigid, unless a thought
+    itself is signed, as hosts write the thinking of Claude.
+    """
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    reading = ParsedMessage(speaker(message), tuple(read_parts(message["parts"])), flags, False, None)
+    parts = tuple(read_parts(message["parts"]))
+    reading = ParsedMessage(speaker(message), parts, flags, any(part.is_sealed for part in parts), None)
     reading.by_name = bool(reading.results)
     return reading
 

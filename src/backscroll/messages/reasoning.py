@@ -8,6 +8,8 @@ request types of openai 3.54.
 from collections.abc import Sequence
 from typing import Any
 
+from backscroll.messages.content_parts import is_sealed_thought
+from backscroll.messages.contents import is_content
 from backscroll.messages.reader import read_message
 from backscroll.messages.validation import Message
 
@@ -28,11 +30,16 @@ def without_reasoning(message: Message) -> Message | None:
     """Return the message without its reasoning; the message itself if it holds none, `None` if it holds nothing else.
 
     Reads every dialect: blocks of thinking (Anthropic, Amplifier), `reasoningContent` (Bedrock), `reasoning_content`
-    (OpenAI chat), and reasoning items of the Responses API. With the latter also goes the `id` of each item that would
-    demand the reasoning on OpenAI's servers: an output message becomes a plain one, and a server's tool call, which
-    cannot be sent without its `id`, is left out. Calls that pair by their `id` keep it (`local_shell_call`,
-    `computer_call`, `program`, `mcp_approval_request`). Unchanged values are shared, not copied.
+    (OpenAI chat), signed thoughts in Gemini's shape, and reasoning items of the Responses API. With the latter also
+    goes the `id` of each item that would demand the reasoning on OpenAI's servers: an output message becomes a plain
+    one, and a server's tool call, which cannot be sent without its `id`, is left out. Calls that pair by their `id`
+    keep it (`local_shell_call`, `computer_call`, `program`, `mcp_approval_request`). Unchanged values are shared.
     """
+    if is_content(message):
+        left_parts = [part for part in message["parts"] or () if not is_sealed_thought(part)]
+        if len(left_parts) == len(message["parts"] or ()):
+            return message
+        return {**message, "parts": left_parts} if left_parts else None
     content = message.get("content")
     blocks = content if type(content) is list else []
     rest = [block for block in blocks if not _is_reasoning(block)]
