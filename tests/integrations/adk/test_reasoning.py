@@ -1,0 +1,61 @@
+"""Signed thoughts and bound reasoning: no request holds what a provider would refuse."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from backscroll.evaluation.fake_providers import Reply, reply
+from tests.integrations import world
+from tests.integrations.adk.agents import Running, agent_of, plugin_of
+from tests.integrations.adk.bound import claude, gemini
+from tests.integrations.adk.scripted import as_gemini
+
+
+def thinker(seed: int) -> Any:
+    """A model that thinks, calls `order` once or twice, and answers after a few steps."""
+    chance, steps = random.Random(seed), iter(range(1_000))
+
+    def answer(request: Any) -> Reply:
+        step = next(steps)
+        thoughts = [f"thought {step} " + "so and so " * chance.choice((5, 40))] * chance.choice((0, 1, 1))
+        called = [("order", {"number": 10 * step + n}) for n in range(chance.choice((1, 1, 2)))]
+        done = step % 12 == 11
+        return reply(f"Step {step}." if done else "", thinking=thoughts, calls=[] if done else called)
+
+    return answer
+
+
+def worked(model: Any, budget: int) -> Running:
+    plugin = plugin_of(budget=budget)
+    run = Running(agent_of(model, plugin), plugin)
+
+    async def talk() -> None:
+        for turn in range(3):
+            await run.hear(f"Turn {turn}.")
+
+    asyncio.run(talk())
+    assert run.conversation.usage(model.model).compactions > 2
+    return run
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["with ids", "without ids"])
+def test_no_request_is_refused_for_its_signatures(ids):
+    model = gemini(thinker(3), ids=ids)
+    run = worked(model, 5_000)
+    assert len(model.requests) == 36
+    assert model.sealed > 12
+    pairs = zip(model.requests, run.recorder.given, strict=True)
+    assert world.faults((as_gemini(request), as_gemini(given)) for request, given in pairs) == []
+
+
+def test_no_request_is_refused_for_its_bound_reasoning():
+    """The framework's own model of Claude pairs calls by id, also behind ours."""
+    model, sent = claude(thinker(5))
+    worked(model, 4_000)
+    assert len(sent.requests) == 36
+    assert sent.dropped == []
+    assert sum("signature" in str(request["messages"]) for request in sent.requests) > 12
+    blocks = [block for request in sent.requests for message in request["messages"] for block in message["content"]]
+    assert all(block["id"] for block in blocks if isinstance(block, dict) and block["type"] == "tool_use")
