@@ -28,7 +28,7 @@ class ADKTranslation(Translation[types.Content]):
         """Return a copy of the first of these with the parts that the view shows; a new content for none."""
         parts = [part for native in natives for part in native.parts or ()]
         own = [part for native in natives for part in self.to_message(native)["parts"]]
-        shown = to_parts(message.get("parts") or [{"text": message.get("content", "")}], parts, own)
+        shown = to_parts(message["parts"] if "parts" in message else [{"text": message["content"]}], parts, own)
         if not natives:
             return types.Content(role="user" if message["role"] == "user" else "model", parts=shown)
         return natives[0].model_copy(update={"parts": shown})
