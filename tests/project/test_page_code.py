@@ -28,7 +28,9 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 """
 
 
-FRAMEWORKS = ("agent-framework", "amplifier", "clients", "langchain", "openai-agents", "pydantic-ai", "strands")
+FRAMEWORKS = (
+    "adk", "agent-framework", "amplifier", "clients", "langchain", "openai-agents", "pydantic-ai", "strands"
+)  # fmt: skip  # one list
 """Pages whose blocks load a framework or clients, which takes seconds each."""
 
 

@@ -112,7 +112,7 @@ def test_shortened_arguments_are_those_of_a_copy():
     assert call.args == {"text": "long"}
 
 
-def test_a_shortened_response_keeps_its_pictures_and_what_is_no_json():
+def test_a_shortened_response_keeps_its_pictures():
     picture = types.FunctionResponsePart(inline_data=types.FunctionResponseBlob(data=b"x", mime_type="image/png"))
     response = types.FunctionResponse(name="look", response={"result": "long"}, parts=[picture], will_continue=False)
     native = types.Content(role="user", parts=[types.Part(function_response=response)])
@@ -165,7 +165,7 @@ def test_data_is_base64_as_the_wire_has_it():
     assert TRANSLATION.to_message(native)["parts"][0]["inline_data"]["data"] == "//79"
 
 
-def test_values_that_are_no_json_are_stored_as_the_framework_sends_them():
+def test_values_that_are_no_json_are_stored_as_texts():
     response = types.FunctionResponse(name="order", response={"result": math.nan, "of": object})
     message = TRANSLATION.to_message(types.Content(role="user", parts=[types.Part(function_response=response)]))
     assert message["parts"][0]["function_response"]["response"] == {"result": None, "of": "<class 'object'>"}

@@ -72,7 +72,7 @@ def _response(response: types.FunctionResponse, shown: Held) -> types.FunctionRe
 
 
 def _media(part: types.FunctionResponsePart, held: Held) -> types.FunctionResponsePart:
-    """Return the text that stands for a picture within a response, or the picture."""
+    """Return the text that replaces a picture within a response, or the picture."""
     if held.get("mimeType") is None:
         return part
     blob = types.FunctionResponseBlob(mime_type=held["mimeType"], data=b64decode(held["data"]))

@@ -1,4 +1,4 @@
-"""What a request holds besides its contents: the model's name, the system prompt, tools, and the form of the answer."""
+"""What a request holds next to its contents: the model's name, the system prompt, tools, the form of the answer."""
 
 import json
 from collections.abc import Sequence
