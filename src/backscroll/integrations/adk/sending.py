@@ -18,6 +18,7 @@ from backscroll.integrations.adk.usage import counted_in
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.conversations import Conversations
 from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.notices import warn
 from backscroll.session.usage_reports import observe_usage
 
@@ -82,22 +83,24 @@ class Sending:
             offer(self._recall, request, model)
         given, lane, calls = request.contents, lane_of(request, model), False
         with self._conversations.use(noted.key) as conversation:
-            conversation.retry.accepted()
+            retry = OverflowRetry(conversation)
             while True:
                 first, began = conversation.begins(noted.invocation.invocation_id), False
                 request.contents = await _view(conversation, request, parts, lane, first=first)
+                view = conversation.views
                 try:
                     async with aclosing(model.generate_content_async(request, stream=stream)) as responses:
                         async for response in responses:
                             began = True
                             calls = calls or bool(response.get_function_calls())
-                            _heard(conversation, lane, response)
+                            if view == conversation.views:
+                                _observe(conversation, lane, response)
                             yield response
                     break
                 except Exception as error:
                     if began or not is_overflow(error):
                         raise
-                    conversation.retry.rejected(error, lane)
+                    retry.rejected(error, lane)
                 finally:
                     request.contents = given
             if not calls:
@@ -113,9 +116,8 @@ async def _view(
     return parts.woven(await conversation.view_of(parts.history, call))
 
 
-def _heard(conversation: ADKConversation, lane: str, response: LlmResponse) -> None:
+def _observe(conversation: ADKConversation, lane: str, response: LlmResponse) -> None:
     """Record what the provider counted, of a whole answer."""
-    conversation.retry.accepted()
     counted = None if response.partial else counted_in(response.usage_metadata)
     if counted is not None and counted.prompt:
         observe_usage(conversation._session, lane, counted)  # noqa: SLF001  an adapter's view of a manager
