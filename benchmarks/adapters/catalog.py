@@ -11,6 +11,7 @@ ADAPTERS = {
     "openai-agents": "adapters.openai_agents:OpenAIAgents",
     "pydantic-ai": "adapters.pydantic_ai:PydanticAI",
     "agent-framework": "adapters.agent_framework:AgentFramework",
+    "adk": "adapters.adk:GoogleADK",
     "litellm": "adapters.litellm:LiteLLM",
     "clients": "adapters.clients:Clients",
 }
