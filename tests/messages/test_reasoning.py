@@ -87,8 +87,9 @@ GEMINI = {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": 
         ),
         (assistant([ITEM, SUMMARY, OWN]), ["", "Red?", "Red?\nHm."]),
         (GEMINI, ["Hm.", ""]),
+        ({"role": "model", "parts": [{"thought": True, "thoughtSignature": "c2ln"}]}, ["", ""]),
     ],
-    ids=["anthropic", "bedrock", "chat", "amplifier", "litellm", "responses", "gemini"],
+    ids=["anthropic", "bedrock", "chat", "amplifier", "litellm", "responses", "gemini", "a hidden thought of gemini"],
 )
 def test_readable_reasoning_holds_no_encrypted_bytes(message, expected):
     parts = read_message(validated(message)).parts

@@ -55,7 +55,7 @@ class Part(NamedTuple):
         """`text` without what only its provider can read: of a sealed block its reasoning or summary in plain words,
         of a signature nothing.
         """
-        if self.kind != "reasoning" or self.form == "string":
+        if self.kind != "reasoning" or self.form == "string" or not self.text:
             return self.text
         if self.form == "signature":
             return ""
