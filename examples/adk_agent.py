@@ -42,7 +42,9 @@ class ScriptedModel(BaseLlm):
     """The tokens of the longest request."""
 
     async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False  # noqa: ARG002  the framework's signature
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: ARG002  the framework's signature
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request."""
         tokens = tokens_of(llm_request.contents)

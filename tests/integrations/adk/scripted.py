@@ -45,6 +45,11 @@ def work_with_ids(step: int, contents: list[types.Content]) -> list[types.Part]:
     return calls(*world.calls_at(step), ids=True) or text(world.text_at(step))
 
 
+def one_turn(step: int, contents: list[types.Content]) -> list[types.Part]:
+    """The first turn of that work, and short answers then."""
+    return work(step, contents) if step < world.TURN else text("fine")
+
+
 def chat(step: int, contents: list[types.Content]) -> list[types.Part]:
     """Answers of about 120 tokens."""
     return text(f"answer {step}: " + "as you say " * 60)

@@ -12,7 +12,8 @@ from tests.integrations import world
 from tests.integrations.adk.agents import Running, running
 from tests.integrations.adk.scripted import Scripted, as_gemini, text_of, work, work_with_ids
 
-WAYS = pytest.mark.parametrize("way", ["whole", "streamed", "with ids"])
+OTHERS = ("streamed", "with ids")
+WAYS = pytest.mark.parametrize("way", ["whole", *(pytest.param(way, marks=pytest.mark.long) for way in OTHERS)])
 
 
 @cache
@@ -108,24 +109,24 @@ def test_the_conversation_holds_what_the_framework_sends(way):
     assert [message["role"] for message in run.stored] == [each.role for each in run.recorder.given[-1]]
 
 
-def test_whole_and_streamed_runs_send_the_same():
-    whole, streamed = (done(way)[0].requests for way in ("whole", "streamed"))
-    assert [as_gemini(request) for request in whole] == [as_gemini(request) for request in streamed]
-
-
-def test_nothing_of_a_history_is_changed_by_the_next_run():
-    run = running(Scripted())
-    asyncio.run(run.work_through(1))
+def test_a_streamed_run_sends_and_keeps_the_same():
+    """And nothing of the history is changed by the next run."""
+    model = Scripted()
+    run = running(model)
+    asyncio.run(run.work_through(1, stream=True))
+    whole, whole_run = done("whole")
+    assert list(map(as_gemini, model.requests)) == list(map(as_gemini, whole.requests[:20]))
+    kept, others = ([(each.role, text_of([each])) for each in of.contents] for of in (run, whole_run))
+    assert kept == others[: len(kept)]
     before = deepcopy(run.session.events)
-    asyncio.run(run.work_through(1))
+    run.say("thanks", stream=True)
     assert run.session.events[: len(before)] == before
 
 
 def test_a_runner_without_an_event_loop_sends_the_same():
     model = Scripted()
     run = running(model)
-    for turn in range(2):
-        said = types.Content(role="user", parts=[types.Part(text=world.asked(turn))])
-        events: Any = run.runner.run(user_id=run.user, session_id=run.id, new_message=said)
-        assert list(events)[-1].content.parts[0].text == world.text_at(turn * world.TURN + world.TURN - 1)
-    assert list(map(as_gemini, model.requests)) == list(map(as_gemini, done("whole")[0].requests[:40]))
+    said = types.Content(role="user", parts=[types.Part(text=world.asked(0))])
+    events: Any = run.runner.run(user_id=run.user, session_id=run.id, new_message=said)
+    assert list(events)[-1].content.parts[0].text == world.text_at(world.TURN - 1)
+    assert list(map(as_gemini, model.requests)) == list(map(as_gemini, done("whole")[0].requests[:20]))

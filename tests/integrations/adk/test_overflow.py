@@ -17,15 +17,10 @@ BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"
 REFUSALS = pytest.mark.filterwarnings("ignore:the provider refused a request")
 
 
-def talked(model: Scripted, *, stream: bool = False, turns: int = 12) -> Running:
+def talked(model: Scripted) -> Running:
+    """An app with a session of 24 events."""
     run = running(model, plugin=plugin_of(budget=20_000))
-
-    async def talk() -> None:
-        for turn in range(turns):
-            await run.hear(f"turn {turn}", stream=stream)
-
-    asyncio.run(talk())
-    model.requests.clear()
+    asyncio.run(run.remember(f"message {at} " + "as you say " * 60 * (at % 2) for at in range(24)))
     return run
 
 
@@ -33,9 +28,9 @@ def talked(model: Scripted, *, stream: bool = False, turns: int = 12) -> Running
 @BOTH
 def test_a_refusal_is_answered_by_a_shorter_request(stream):
     model = Scripted(chat)
-    run = talked(model, stream=stream)
+    run = talked(model)
     model.errors[:] = [Overflow(), Overflow()]
-    assert run.say("one more", stream=stream).startswith("answer 12")
+    assert run.say("one more", stream=stream).startswith("answer 0")
     sizes = [len(text_of(request)) for request in model.requests]
     assert len(sizes) == 3
     assert all(later < earlier for earlier, later in pairwise(sizes))
@@ -68,7 +63,7 @@ class Insists(Scripted):
 
 
 @REFUSALS
-@BOTH
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)], ids=["whole", "streamed"])
 def test_too_many_refusals_end_in_an_error(stream):
     model = Insists(chat)
     run = running(model, plugin=plugin_of(budget=40_000, compact_threshold=0.99, target_usage=0.98))
@@ -82,7 +77,7 @@ def test_too_many_refusals_end_in_an_error(stream):
 @BOTH
 def test_requests_get_shorter_until_nothing_fits(stream):
     model = Scripted(chat)
-    run = talked(model, stream=stream)
+    run = talked(model)
     model.errors[:] = [Overflow() for _ in range(100)]
     with pytest.raises(BudgetError, match="since the provider refused a request"):
         run.say("one more", stream=stream)
@@ -94,7 +89,7 @@ def test_requests_get_shorter_until_nothing_fits(stream):
 @BOTH
 def test_any_other_error_passes_unchanged(stream):
     model, error = Scripted(chat), ValueError("429 RESOURCE_EXHAUSTED: rate limit reached, too many tokens per minute")
-    run = talked(model, stream=stream)
+    run = talked(model)
     model.errors[:] = [error]
     with pytest.raises(ValueError, match="rate limit") as raised:
         run.say("one more", stream=stream)

@@ -21,7 +21,7 @@ def said(words: str) -> types.Content:
     return types.Content(role="user", parts=[types.Part(text=words)])
 
 
-def worked(turns: int = 3, *, model: Scripted | None = None, context: Any = None, **options: Any) -> Any:
+def worked(turns: int = 1, *, model: Scripted | None = None, context: Any = None, **options: Any) -> Any:
     """What an agent sent, and what was stored of it."""
     model = model or Scripted()
     run = running(model, **options)
@@ -36,13 +36,13 @@ def worked(turns: int = 3, *, model: Scripted | None = None, context: Any = None
 
 def stays_out(model: Scripted, run: Running, *phrases: str) -> None:
     """Each request has each phrase once, the conversation none, and views keep their prefix."""
-    assert len(model.requests) == 3 * world.TURN
+    assert len(model.requests) in (world.TURN, 2 * world.TURN)
     for phrase in phrases:
         assert [text_of(request).count(phrase) for request in model.requests] == [1] * len(model.requests)
         assert phrase not in str(run.stored)
-    assert len(run.stored) == 3 * 2 * world.TURN - 1
+    assert len(run.stored) == 2 * len(model.requests) - 1
     usage = run.conversation.usage("small")
-    assert usage.compactions > 3
+    assert usage.compactions > 0
     plain = [
         [each for each in request if not any(phrase in text_of([each]) for phrase in phrases)]
         for request in model.requests
@@ -51,7 +51,7 @@ def stays_out(model: Scripted, run: Running, *phrases: str) -> None:
 
 
 def test_a_dynamic_instruction_is_in_the_request_only():
-    model, run = worked(static_instruction="You serve a shop.", instruction="Today is Monday.")
+    model, run = worked(2, static_instruction="You serve a shop.", instruction="Today is Monday.")
     stays_out(model, run, "Today is Monday.")
     assert model.configs[0].system_instruction.startswith("You serve a shop.")
     assert "Today is Monday." in model.requests[-1][-1].parts[0].text, "behind the newest result, as it was"
@@ -79,7 +79,7 @@ def appended(request: LlmRequest, content: types.Content) -> None:
     request.contents.append(content)
 
 
-@pytest.mark.parametrize("add", [inserted, appended])
+@pytest.mark.parametrize("add", [inserted, pytest.param(appended, marks=pytest.mark.long)])
 def test_what_a_tool_adds_is_in_the_request_only(add):
     model, run = worked(tools=[order, Memory(add)])
     stays_out(model, run, "you remember")
@@ -88,7 +88,7 @@ def test_what_a_tool_adds_is_in_the_request_only(add):
 
 
 def test_the_input_context_of_a_run_is_in_its_requests_only():
-    model, run = worked(context=lambda turn: [said(f"known of turn {turn}"), said("and more")])
+    model, run = worked(2, context=lambda turn: [said(f"known of turn {turn}"), said("and more")])
     stays_out(model, run, "known of turn", "and more")
     for at in (20, 21, 30):
         texts = [text_of([each]) for each in model.requests[at]]
@@ -103,20 +103,21 @@ def test_a_static_instruction_with_a_picture_is_in_front():
     assert all(request[0].parts[1].inline_data.data == b"picture" for request in model.requests)
 
 
-def edited(edit: Callable[[list[types.Content]], Any], turns: int = 3) -> Any:
+def edited(edit: Callable[[list[types.Content]], Any], turns: int = 1) -> Any:
     def callback(callback_context: Any, llm_request: LlmRequest) -> None:
         llm_request.contents = edit(list(llm_request.contents))
 
     return worked(turns, before_model_callback=callback)
 
 
-def test_what_a_callback_puts_at_an_end_is_in_the_request_only():
-    stays_out(*edited(lambda contents: [said("in front"), *contents]), "in front")
-    model, run = edited(lambda contents: [*contents, said("at the end")])
-    stays_out(model, run, "at the end")
-    assert all(text_of(request[-1:]) == "at the end" for request in model.requests)
-    model, run = edited(lambda contents: [said("in front"), *contents, said("at the end")])
-    stays_out(model, run, "in front", "at the end")
+@pytest.mark.parametrize(
+    ("front", "end"), [pytest.param(1, 0, marks=pytest.mark.long), pytest.param(0, 1, marks=pytest.mark.long), (1, 1)]
+)
+def test_what_a_callback_puts_at_an_end_is_in_the_request_only(front, end):
+    first, last = [said("in front")] * front, [said("at the end")] * end
+    model, run = edited(lambda contents: [*first, *contents, *last])
+    stays_out(model, run, *map(text_of, filter(None, [first, last])))
+    assert all(request[:front] == first and request[len(request) - end :] == last for request in model.requests)
 
 
 def masked(contents: list[types.Content]) -> list[types.Content]:
@@ -132,7 +133,7 @@ def test_an_edit_by_a_callback_reaches_the_model_and_the_store():
     assert "orders of customer" not in str(run.stored)
     assert "orders of person" in str(run.stored)
     assert "orders of customer" in text_of(run.contents)
-    assert run.conversation.usage("small").compactions > 3
+    assert run.conversation.usage("small").compactions > 0
 
 
 def test_a_window_of_a_callback_is_named_and_respected():

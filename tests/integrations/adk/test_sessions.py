@@ -1,7 +1,6 @@
 """Which conversation a request belongs to: sessions, users, sub-agents, restarts, and histories that change."""
 
 import asyncio
-import gc
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from backscroll.stores.sqlite import SqliteStore
 from tests.fakes import FaultyStore
 from tests.integrations import world
 from tests.integrations.adk.agents import APP, Running, agent_of, plugin_of, running
-from tests.integrations.adk.scripted import Scripted, as_gemini, calls, chat, text, text_of
+from tests.integrations.adk.scripted import Scripted, as_gemini, calls, chat, one_turn, text, text_of
 
 
 def two_at_once(**names: Any) -> list[list[str]]:
@@ -44,7 +43,7 @@ def test_two_agents_at_work_at_once_do_not_mix():
     plugin, models = plugin_of(), [Scripted(model=name) for name in ("one", "two")]
     agents = [agent_of(model, plugin, name=model.model) for model in models]
     run = Running(ParallelAgent(name="both", sub_agents=agents), plugin)
-    asyncio.run(run.work_through(2))
+    asyncio.run(run.work_through(1))
     for model in models:
         given = [
             contents
@@ -54,7 +53,7 @@ def test_two_agents_at_work_at_once_do_not_mix():
         pairs = zip(model.requests, given, strict=True)
         assert world.faults((as_gemini(request), as_gemini(whole)) for request, whole in pairs) == []
         conversation = plugin.conversation(run.session, model.model, f"both.{model.model}")
-        assert conversation.usage(model.model).compactions > 1
+        assert conversation.usage(model.model).compactions > 0
 
 
 def test_a_sub_agent_of_a_session_has_its_own_conversation():
@@ -113,20 +112,20 @@ def test_an_agent_as_a_tool_has_a_session_of_its_own():
     assert len(plugin._conversations) == 2
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_restart_goes_on(stream, tmp_path):
     store, service = f"sqlite:///{tmp_path}/agent.db", InMemorySessionService()
-    model, plugin = Scripted(), plugin_of(store=store)
+    model, plugin = Scripted(one_turn), plugin_of(store=store)
     run = Running(agent_of(model, plugin), plugin, service=service)
-    asyncio.run(run.work_through(2, stream=stream))
+    asyncio.run(run.work_through(1, stream=stream))
     assert run.conversation.usage("small").compactions
     asyncio.run(run.runner.close())
     plugin = plugin_of(store=store)
     run = Running(agent_of(model, plugin), plugin, service=service)
-    run.say(world.asked(2), stream=stream)
-    first = as_gemini(model.requests[40])
-    assert first[: len(first) - 4] == as_gemini(model.requests[39])[: len(first) - 4]
-    assert len(run.stored) == 119
+    run.say("go on", stream=stream)
+    first = as_gemini(model.requests[20])
+    assert first[: len(first) - 4] == as_gemini(model.requests[19])[: len(first) - 4]
+    assert len(run.stored) == 41
 
 
 def test_sessions_of_a_store_have_names_that_are_no_paths(tmp_path):
@@ -138,7 +137,6 @@ def test_sessions_of_a_store_have_names_that_are_no_paths(tmp_path):
 
 
 def test_two_plugins_for_one_stored_session_are_refused(tmp_path):
-    gc.collect()
     one, other = (plugin_of(store=f"sqlite:///{tmp_path}/agent.db") for _ in range(2))
     Running(agent_of(Scripted(chat), one), one).say("hello")
     with pytest.raises(ConfigurationError, match="belongs to another agent"):
@@ -158,14 +156,14 @@ def test_few_conversations_stay_open():
 
 def after(change: Any) -> Any:
     """The first request of a turn after a program changed the events of the session, and what was stored then."""
-    model, service = Scripted(), InMemorySessionService()
+    model, service = Scripted(one_turn), InMemorySessionService()
     plugin = plugin_of()
     run = Running(agent_of(model, plugin), plugin, service=service)
-    asyncio.run(run.work_through(2))
+    asyncio.run(run.work_through(1))
     kept = service.sessions[APP][run.user][run.id]
     kept.events = change(list(kept.events))
     run.say("go on")
-    return model.requests[40], run
+    return model.requests[world.TURN], run
 
 
 def test_an_edit_of_the_history_is_followed():
@@ -176,14 +174,14 @@ def test_an_edit_of_the_history_is_followed():
     request, run = after(edit)
     assert "an edited question" in text_of(request)
     assert "customer 7 and" not in text_of(request) + str(run.stored)
-    assert len(run.stored) == 119
+    assert len(run.stored) == 41
 
 
 def test_a_rewind_of_the_history_is_followed():
-    request, run = after(lambda events: events[:40])
-    assert world.asked(1) not in text_of(request)
+    request, run = after(lambda events: events[:21])
+    assert world.order(100).splitlines()[0] not in text_of(request) + str(run.stored[:21])
     assert text_of(request[-1:]) == "go on"
-    assert len(run.stored) == 40 + 39
+    assert len(run.stored) == 22
 
 
 def test_a_rewind_by_the_framework_is_followed():
@@ -201,17 +199,16 @@ def test_a_rewind_by_the_framework_is_followed():
 def test_a_removal_of_the_history_is_followed():
     request, run = after(lambda events: [])
     assert text_of(request) == "go on"
-    assert len(run.stored) == 39
+    assert len(run.stored) == 1
 
 
 def test_an_agent_without_history_sees_its_turn_only():
-    model = Scripted()
+    model = Scripted(chat)
     run = running(model, include_contents="none")
-    asyncio.run(run.work_through(2))
-    assert text_of(model.requests[20]) == world.asked(1)
-    assert len(run.stored) == 39
-    given = zip(model.requests, run.recorder.given, strict=True)
-    assert world.faults((as_gemini(request), as_gemini(whole)) for request, whole in given) == []
+    run.say("hello")
+    run.say("again")
+    assert list(map(text_of, model.requests)) == ["hello", "again"]
+    assert len(run.stored) == 1
 
 
 def test_a_failing_store_stops_the_run_before_the_model():
