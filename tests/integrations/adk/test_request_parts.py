@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from backscroll.integrations.adk.request_parts import RequestParts
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, order, plugin_of, running
-from tests.integrations.adk.scripted import Scripted, as_gemini, chat, text, text_of
+from tests.integrations.adk.scripted import Scripted, as_gemini, chat, one_turn, text, text_of
 
 
 def said(words: str) -> types.Content:
@@ -23,7 +23,7 @@ def said(words: str) -> types.Content:
 
 def worked(turns: int = 1, *, model: Scripted | None = None, context: Any = None, **options: Any) -> Any:
     """What an agent sent, and what was stored of it."""
-    model = model or Scripted()
+    model = model or Scripted(one_turn)
     run = running(model, **options)
 
     async def work() -> None:
@@ -36,7 +36,7 @@ def worked(turns: int = 1, *, model: Scripted | None = None, context: Any = None
 
 def stays_out(model: Scripted, run: Running, *phrases: str) -> None:
     """Each request has each phrase once, the conversation none, and views keep their prefix."""
-    assert len(model.requests) in (world.TURN, 2 * world.TURN)
+    assert len(model.requests) >= world.TURN
     for phrase in phrases:
         assert [text_of(request).count(phrase) for request in model.requests] == [1] * len(model.requests)
         assert phrase not in str(run.stored)
@@ -54,7 +54,7 @@ def test_a_dynamic_instruction_is_in_the_request_only():
     model, run = worked(2, static_instruction="You serve a shop.", instruction="Today is Monday.")
     stays_out(model, run, "Today is Monday.")
     assert model.configs[0].system_instruction.startswith("You serve a shop.")
-    assert "Today is Monday." in model.requests[-1][-1].parts[0].text, "behind the newest result, as it was"
+    assert "Today is Monday." in model.requests[9][-1].parts[0].text, "behind the newest result, as it was"
     first = next(at for at, each in enumerate(model.requests[20]) if "Monday" in text_of([each]))
     assert text_of(model.requests[20][first + 1 :]) == world.asked(1)
 
@@ -90,9 +90,9 @@ def test_what_a_tool_adds_is_in_the_request_only(add):
 def test_the_input_context_of_a_run_is_in_its_requests_only():
     model, run = worked(2, context=lambda turn: [said(f"known of turn {turn}"), said("and more")])
     stays_out(model, run, "known of turn", "and more")
-    for at in (20, 21, 30):
+    for at, turn in ((0, 0), (9, 0), (20, 1)):
         texts = [text_of([each]) for each in model.requests[at]]
-        assert texts[texts.index("and more") - 1] == "known of turn 1"
+        assert texts[texts.index("and more") - 1] == f"known of turn {turn}"
 
 
 def test_a_static_instruction_with_a_picture_is_in_front():

@@ -230,7 +230,7 @@ def test_a_pinned_message_stays_and_redacted_words_never_leave():
     def redact(message: dict[str, Any]) -> dict[str, Any]:
         return {**message, "parts": [_veiled(part) for part in message["parts"]]} if "parts" in message else message
 
-    model = Scripted()
+    model = Scripted(one_turn)
     run = running(model, plugin=plugin_of(redact=redact))
     run.say(world.asked(0))
     asyncio.run(run.conversation.pin(2))

@@ -10,7 +10,7 @@ from google.genai import types
 from backscroll.integrations.adk.translation import ADKTranslation
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, plugin_of
-from tests.integrations.adk.scripted import Scripted, work
+from tests.integrations.adk.scripted import Scripted, text, work
 
 
 class Counting(ADKTranslation):
@@ -28,7 +28,7 @@ class Counting(ADKTranslation):
 
 
 def steps_behind(messages: int) -> list[tuple[int, int]]:
-    """What each step of a turn but the first reads and counts, of an agent with so long a history."""
+    """What each step but the first reads and counts, of an agent with so long a history."""
     texts, seen = iter(range(10**9)), []
     counted = 0
 
@@ -39,7 +39,7 @@ def steps_behind(messages: int) -> list[tuple[int, int]]:
 
     def noted(step: int, contents: list[types.Content]) -> Any:
         seen.append((counting.read, counted, len(contents)))
-        return work(step, contents)
+        return work(step, contents) if step < 8 else text("fine")
 
     plugin = plugin_of(tokenizer=count)
     run = Running(agent_of(Scripted(noted), plugin), plugin)
