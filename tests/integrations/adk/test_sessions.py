@@ -9,7 +9,7 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.tools import AgentTool
 from google.genai import types
 
-from backscroll import ConfigurationError, StoreUnavailableError
+from backscroll import ConfigurationError, StoreUnavailableError, Summarizer
 from backscroll.stores.sqlite import SqliteStore
 from tests.fakes import FaultyStore
 from tests.integrations import world
@@ -246,3 +246,30 @@ def _veiled(part: dict[str, Any]) -> dict[str, Any]:
         return part
     result = response["response"]["result"].replace("shelf", "*****")
     return {"function_response": {**response, "response": {"result": result}}}
+
+
+def test_a_summary_under_way_is_waited_for_at_the_end_of_a_run():
+    asked, made = [], []
+
+    async def summarize(request: Any) -> str:
+        asked.append(request)
+        await asyncio.sleep(0.02)
+        made.append(request)
+        return "They looked up orders."
+
+    run = running(Scripted(one_turn), plugin=plugin_of(summarizer=Summarizer(summarize, wait_seconds=30)))
+    run.say(world.asked(0))  # the event loop ends with it
+    assert asked == made != []
+
+
+def test_a_runner_that_closes_stores_what_is_buffered(tmp_path):
+    store = f"sqlite:///{tmp_path}/agent.db"
+    one, other = plugin_of(store=store), plugin_of(store=store)
+    service = InMemorySessionService()
+    run = Running(agent_of(Scripted(chat), one), one, service=service)
+    run.say("hello")
+    asyncio.run(run.runner.close())
+    assert len(one._conversations) == 0
+    again = Running(agent_of(Scripted(chat), other), other, service=service)
+    again.say("and again")
+    assert [message["role"] for message in again.stored] == ["user", "model", "user"]

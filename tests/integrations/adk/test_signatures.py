@@ -82,9 +82,13 @@ def test_attributes_that_are_no_fields():
 
 
 class Watching(Recorder):
-    """A plugin that notes what contents share with the events."""
+    """A plugin that notes whether contents share their texts with the events."""
 
-    shared: bool = False
+    shared = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "watching"
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: LlmRequest) -> None:
         await super().before_model_callback(callback_context=callback_context, llm_request=llm_request)
@@ -110,8 +114,7 @@ def test_what_the_design_rests_on():
         return [types.Part(text="done")] if step else [called]
 
     watching = Watching()
-    run = Running(LlmAgent(name="shop", model=Model(asks), tools=[order]), None)
-    run.runner.plugin_manager.plugins[:] = [watching]
+    run = Running(LlmAgent(name="shop", model=Model(asks), tools=[order]), None, watching)
     assert run.say("hello") == "done"
     assert all(one is other for one, other in zip(requests, watching.requests, strict=True))
     assert watching.shared
