@@ -1,17 +1,12 @@
-"""Models of the framework over the fake providers that check signatures and what reasoning is bound to."""
+"""A model of Gemini over the fake provider that checks signatures."""
 
 import base64
-from functools import cached_property
 from typing import Any
 
-from anthropic import AsyncAnthropic
-from anthropic.types import Message
-from google.adk.models.anthropic_llm import AnthropicLlm
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini
-from tests.bound_agent import BETAS, BINDING
+from backscroll.evaluation.fake_providers import FakeGemini
 from tests.integrations.adk.scripted import Scripted, as_gemini
 
 
@@ -42,40 +37,3 @@ class GeminiOnFake(Scripted):
 
 def gemini(replies: Any, *, ids: bool) -> GeminiOnFake:
     return GeminiOnFake(model="gemini-3.8-flash", provider=FakeGemini(replies=replies, ids=ids))
-
-
-class Messages:
-    """The part of Anthropic's client that the framework's model calls."""
-
-    def __init__(self, replies: Any) -> None:
-        self.provider = FakeAnthropic(replies=replies)
-        self.requests: list[dict[str, Any]] = []
-        self.dropped: list[Any] = []
-        """Reasons for which the provider left out reasoning by itself."""
-
-    async def create(self, **given: Any) -> Message:
-        given = {
-            key: value for key, value in given.items() if value is not None and "NotGiven" not in type(value).__name__
-        }
-        self.requests.append(given)
-        answer = self.provider.create(**{**given, "thinking": BINDING, "betas": BETAS})
-        self.dropped += [each["reason"] for each in self.provider.transformations]
-        return Message.model_validate(answer)
-
-
-class Client(AsyncAnthropic):
-    """Anthropic's client over the fake."""
-
-    def __init__(self, replies: Any) -> None:
-        super().__init__(api_key="none")
-        self.fake = Messages(replies)
-
-    @cached_property
-    def messages(self) -> Any:
-        return self.fake
-
-
-def claude(replies: Any) -> tuple[AnthropicLlm, Messages]:
-    """The framework's own model of Claude, and what it sent."""
-    client = Client(replies)
-    return AnthropicLlm(model="claude-opus-5-5", client=client), client.fake

@@ -9,7 +9,7 @@ import pytest
 from backscroll.evaluation.fake_providers import Reply, reply
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, plugin_of
-from tests.integrations.adk.bound import claude, gemini
+from tests.integrations.adk.bound import gemini
 from tests.integrations.adk.scripted import as_gemini
 
 
@@ -52,6 +52,9 @@ def test_no_request_is_refused_for_its_signatures(ids):
 
 def test_no_request_is_refused_for_its_bound_reasoning():
     """The framework's own model of Claude pairs calls by id, also behind ours."""
+    pytest.importorskip("anthropic", reason="clients are no part of the extra")
+    from tests.integrations.adk.claude import claude
+
     model, sent = claude(thinker(5))
     worked(model, 4_000)
     assert len(sent.requests) == 24

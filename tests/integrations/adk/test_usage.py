@@ -4,8 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from anthropic.types import Message
-from google.adk.models.anthropic_llm import message_to_generate_content_response
 from google.genai import types
 
 from backscroll.integrations.adk.usage import counted_in
@@ -26,8 +24,11 @@ def test_the_cached_part_is_counted_once():
 
 def test_what_claude_wrote_to_its_cache_is_apart():
     """The framework keeps it in an attribute that is no field."""
+    anthropic = pytest.importorskip("anthropic", reason="clients are no part of the extra")
+    from google.adk.models.anthropic_llm import message_to_generate_content_response
+
     usage = {"input_tokens": 10, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30, "output_tokens": 5}
-    message = Message.model_validate({
+    message = anthropic.types.Message.model_validate({
         "id": "m", "type": "message", "role": "assistant", "model": "claude", "content": [], "stop_reason": "end_turn",
         "stop_sequence": None, "usage": usage,
     })  # fmt: skip  # one message
