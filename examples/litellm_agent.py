@@ -10,7 +10,6 @@ the first, for which it has the tool `recall`. Needs the extra `litellm`; a prov
 import argparse
 import json
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,6 @@ READ_FILE = {
         "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
     },
 }
-WITHOUT_MCP = {} if find_spec("mcp") else {"_skip_mcp_handler": True}
-"""LiteLLM 1.106.2 loads the package mcp for any call with tools, unless it is asked not to."""
 
 
 class ScriptedModel(CustomLLM):
@@ -88,7 +85,6 @@ class Agent:
                 messages=self.messages,
                 litellm_session_id=SESSION,
                 tools=[READ_FILE, self.handler.recall_tool],
-                **WITHOUT_MCP,
             )
             message = response.choices[0].message
             self.messages.append(message)

@@ -72,7 +72,6 @@ class Agent:
             "tools": [ORDER, self.handler.recall_tool],
             "api_base": self.provider.url,
             "api_key": "none",
-            "_skip_mcp_handler": True,  # LiteLLM 1.106 loads the package mcp for any call with tools
             **self.named,
         }
 

@@ -53,7 +53,7 @@ def worked(provider: Provider, **named: Any) -> tuple[Claude, list[Any], Any]:
             messages.append({"role": "user", "content": asked(number)})
         response = handler.completion(
             MODEL, messages, litellm_session_id="s", api_base=provider.url, api_key="none", max_tokens=2_000,
-            tools=[ORDER], thinking={"type": "adaptive"}, _skip_mcp_handler=True, **named,
+            tools=[ORDER], thinking={"type": "adaptive"}, **named,
         )  # fmt: skip  # one call
         message = response.choices[0].message
         messages.append(message)
