@@ -9,6 +9,7 @@ import pytest
 from backscroll import AsyncContextManager, BackscrollWarning, ContextManager, MessageError, events
 from backscroll.evaluation.fake_providers import reply
 from backscroll.integrations.clients import stream_with_retry
+from tests.fakes import count_quarter
 from tests.integrations.clients.apis import OF_ALL, Anthropic, Chat, Responses, each
 from tests.integrations.clients.event_streams import event
 from tests.integrations.clients.provider_server import serving
@@ -233,3 +234,30 @@ def test_asynchronous_stream_that_is_left_early_is_closed(serve, api):
                 await anext(stream)
 
     asyncio.run(work())
+
+
+def test_a_stream_that_is_cancelled_before_its_first_event_is_closed():
+    class Silent:
+        left = False
+
+        async def __aenter__(self):
+            return self
+
+        async def __aexit__(self, *error):
+            self.left = True
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            await asyncio.sleep(60)
+
+    async def run():
+        context = AsyncContextManager(tokenizer=count_quarter)
+        await context.append({"role": "user", "content": "Hello."})
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(stream_with_retry(context, lambda view: silent), 0.01)
+
+    silent = Silent()
+    asyncio.run(run())
+    assert silent.left

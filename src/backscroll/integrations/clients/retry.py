@@ -122,6 +122,6 @@ def _begun(call: Callable[[list[Message]], Any], view: list[Message], ways: Ways
             if event is END or not is_prelude(event):
                 opened.held.extend(read)
                 return opened
-    except Exception:
+    except BaseException:
         yield from opened.leave()
         raise

@@ -16,7 +16,7 @@ def run(steps: Steps[T]) -> T:
         while True:
             try:
                 answer = function(*arguments)
-            except Exception as error:
+            except BaseException as error:  # a cancelled request closes its stream, too
                 function, arguments = steps.throw(error)
             else:
                 function, arguments = steps.send(answer)
@@ -33,7 +33,7 @@ async def run_async(steps: Steps[T]) -> T:
             try:
                 answer = function(*arguments)
                 answer = await answer if inspect.isawaitable(answer) else answer
-            except Exception as error:
+            except BaseException as error:  # a cancelled request closes its stream, too
                 function, arguments = steps.throw(error)
             else:
                 function, arguments = steps.send(answer)

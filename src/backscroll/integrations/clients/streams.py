@@ -61,7 +61,7 @@ class Opened:
             return self.held.popleft()
         try:
             event = yield self._ways.next, (self._events, END)
-        except Exception:
+        except BaseException:
             yield from self.leave()
             raise
         if event is END:
