@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.integrations.agent_framework.translation import AgentFrameworkTranslation
+from backscroll.messages import validated
 from tests.integrations import world
 
 TRANSLATION = AgentFrameworkTranslation()
@@ -152,3 +153,11 @@ def test_reasoning_is_sealed_also_where_its_signature_is_apart():
 def test_data_that_nobody_reads_is_not_counted_as_a_text():
     picture = Content.from_image_generation_tool_result(image_id="i", outputs=[PICTURE])
     assert world.PNG not in str(TRANSLATION.to_message(Message("assistant", [picture])))
+
+
+@pytest.mark.parametrize("arguments", ['{"number": NaN}', {"number": float("inf")}])
+def test_a_call_with_a_number_that_is_no_json_can_be_stored(arguments):
+    message = AgentFrameworkTranslation().to_message(
+        Message("assistant", [Content.from_function_call("c", "order", arguments=arguments)])
+    )
+    assert validated(message)["content"][0]["input"]["number"] in ("NaN", "Infinity")

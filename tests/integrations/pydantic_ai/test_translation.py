@@ -38,6 +38,7 @@ from pydantic_ai.messages import (
 
 from backscroll import ContextManager
 from backscroll.integrations.pydantic_ai.translation import PydanticAITranslation
+from backscroll.messages import validated
 from tests.integrations.pydantic_ai.agents import kept
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -301,3 +302,8 @@ def test_the_first_prompt_may_be_shortened():
 def test_pins_of_the_harness_count():
     pinned = UserPromptPart([TextContent("Keep this.", metadata="pydantic-ai-harness.compaction.pin.v1")])
     assert TRANSLATION.to_message(ModelRequest(parts=[pinned]))["metadata"] == {"pinned": True}
+
+
+def test_a_call_with_a_number_that_is_no_json_can_be_stored():
+    message = ModelResponse(parts=[ToolCallPart("order", '{"number": NaN}', "c")])
+    assert validated(PydanticAITranslation().to_message(message))["content"][0]["input"] == {"number": "NaN"}

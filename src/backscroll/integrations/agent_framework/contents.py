@@ -61,7 +61,7 @@ def _arguments(content: Content) -> Any:
     if not isinstance(given, str):
         return _json(dict(given or {}))
     try:
-        parsed = json.loads(given) if given else {}
+        parsed = json.loads(given, parse_constant=str) if given else {}
     except ValueError:
         return given
     return parsed if isinstance(parsed, dict) else given
@@ -89,7 +89,7 @@ def _opaque(content: Content) -> Block:
 
 
 def _json(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=str))
+    return json.loads(json.dumps(value, default=str), parse_constant=str)  # a model may write NaN, which is no JSON
 
 
 _READERS: dict[str, Callable[[Content], Block]] = {

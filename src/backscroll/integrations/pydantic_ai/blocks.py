@@ -107,7 +107,7 @@ def arguments_of(part: Any) -> Any:
     """Return the arguments of a call: a mapping, or the model's text where it is none."""
     if isinstance(part.args, str):
         try:
-            found = json.loads(part.args)
+            found = json.loads(part.args, parse_constant=str)  # a model may write NaN, which is no JSON
         except ValueError:
             return part.args
         return found if isinstance(found, dict) else part.args
