@@ -1,27 +1,17 @@
 """The example runs, in a small window, and reports what happened."""
 
-import re
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.integrations.example_runs import FOUND, run_example
 
 
 @pytest.mark.long
 def test_the_example_compacts_and_looks_up_what_it_read_first(tmp_path):
-    command = [sys.executable, "-W", "error", str(ROOT / "examples/langchain_agent.py"), "--window", "9000"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    shown = dict(re.findall(r"^(\w[\w ]*?) {2,}(\S.*)$", done.stdout, re.MULTILINE))
-    figures = {name: int(re.sub(r"\D.*", "", value.replace(",", "")) or 0) for name, value in shown.items()}
+    printed = run_example("langchain_agent.py", tmp_path, "--window", "9000")
+    figures = printed.figures
     assert figures["messages kept"] == 22 * 4
     assert figures["messages in a request"] < 60
     assert 0 < figures["tokens in a request"] <= 9_000
     assert figures["compactions"] >= 2
-    assert shown["state untouched"] == "yes"
-    assert done.stdout.rstrip().endswith(
-        "def test_an_output_without_a_window_is_taken_off_max_tokens(size: Any) -> None:"
-    )
+    assert printed.values["state untouched"] == "yes"
+    assert printed.output.endswith(FOUND)

@@ -1,26 +1,16 @@
 """The example runs as it is, and prints what happened."""
 
-import re
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.integrations.example_runs import FOUND, run_example
 
 
 @pytest.mark.long
 def test_the_example_compacts_and_looks_up_what_it_read_first(tmp_path):
-    command = [sys.executable, "-W", "error", str(ROOT / "examples/pydantic_ai_agent.py"), "--window", "15000"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    printed = dict(re.findall(r"^(\w[\w ]*?) {2,}(\S.*)$", done.stdout, re.MULTILINE))
-    figures = {name: int(re.sub(r"\D.*", "", value.replace(",", "")) or 0) for name, value in printed.items()}
+    printed = run_example("pydantic_ai_agent.py", tmp_path, "--window", "15000")
+    figures = printed.figures
     assert figures["messages kept"] == 21 * 4 + 4
     assert figures["messages in a request"] < 60
     assert figures["compactions"] >= 2
-    assert printed["messages untouched"] == "yes"
-    assert done.stdout.rstrip().endswith(
-        "def test_an_output_without_a_window_is_taken_off_max_tokens(size: Any) -> None:"
-    )
+    assert printed.values["messages untouched"] == "yes"
+    assert printed.output.endswith(FOUND)
