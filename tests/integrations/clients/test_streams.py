@@ -236,7 +236,7 @@ def test_asynchronous_stream_that_is_left_early_is_closed(serve, api):
     asyncio.run(work())
 
 
-def test_a_stream_that_is_cancelled_before_its_first_event_is_closed():
+def test_a_stream_cancelled_before_its_first_event_is_closed():
     class Silent:
         left = False
 
