@@ -14,8 +14,8 @@ the request behind a new message of the user: all of the history is then compare
 "The framework's own" is the CPU between two model calls of a real agent without Backscroll, in which a substitute shows
 the newest messages. A framework that needs an environment of its own is looked for where `make test-extras` puts it.
 
-The conversation is that of `step_floor.py`, with one call an answer. `--write` puts the table into
-`benchmarks/README.md`.
+The conversation is that of `step_floor.py`, with one call an answer. `--write` puts the rows into the
+table of `benchmarks/README.md`.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from typing import Any
 
 from adapters.base import Adapter, Clock, Message
 from adapters.catalog import ADAPTERS, adapter
-from page import put
+from page import put_rows
 from sessions import fresh, recorded
 
 from backscroll import ContextManager
@@ -270,7 +270,7 @@ def main() -> None:
         table = measure(given, session)
     print(table)
     if given.write:
-        put("adapters", table)
+        put_rows("adapters", table)
 
 
 if __name__ == "__main__":
