@@ -7,7 +7,7 @@ PAGE = Path(__file__).resolve().parent / "README.md"
 
 
 def put_rows(name: str, table: str) -> None:
-    """Put the rows of a table in place of those that begin alike, or all of it where the one before has other columns."""
+    """Put the rows of a table in place of those that begin alike; all of it where the one before has other columns."""
     found = _mark(name).search(PAGE.read_text("utf-8"))
     before, rows = found[2].splitlines() if found else [], table.splitlines()
     if before[:1] == rows[:1]:
