@@ -15,7 +15,8 @@ from backscroll.notices import warn
 C = TypeVar("C", bound=Conversation[Any])
 MOST = 256
 """Conversations that an adapter keeps open. Another one closes the one that was not used for longest."""
-_OF_STORES = ("store", "session", "lease", "storage")
+OF_STORES = ("store", "session", "lease", "storage")
+"""Options that mean nothing to a conversation in memory."""
 _CLAIMED: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()
 """Who uses a stored session, by store and name."""
 _claiming = threading.Lock()
@@ -156,4 +157,4 @@ class Conversations(Generic[C]):
         return f"{session}/{key}" if session else key
 
     def _in_memory(self) -> dict[str, Any]:
-        return {name: value for name, value in self._options.items() if name not in _OF_STORES}
+        return {name: value for name, value in self._options.items() if name not in OF_STORES}

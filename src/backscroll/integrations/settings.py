@@ -102,8 +102,7 @@ def nearest(name: Any, known: Iterable[str]) -> str | None:
 
 def shown(value: Any) -> str:
     """Return a value as errors quote it: a number; up to 80 characters of a text, without the password of an address;
-    or
-    the type.
+    or the type.
     """
     if not isinstance(value, str | int | float):
         return f"a value of the type {type(value).__name__}"

@@ -8,7 +8,6 @@ from agent_framework import Message as Native
 
 from backscroll.integrations.conversation import Conversation
 from backscroll.integrations.translation import Translation
-from backscroll.messages import Message
 
 
 class Overhead:
@@ -35,16 +34,11 @@ class Overhead:
         if len(now) != len(self._known) or any(
             one is not other and one != other for one, other in zip(now, self._known, strict=True)
         ):
-            self._tokens = self._counted(conversation, lane, [str(now[1] or ""), _schema(shape)], extra)
+            texts = (str(now[1] or ""), _schema(shape))
+            messages = [{"role": "system", "content": text} for text in texts if text]
+            self._tokens = conversation.expected_tokens([*messages, *map(self._translation.to_message, extra)], lane)
             self._known = now
         return self._tokens
-
-    def _counted(
-        self, conversation: Conversation[Native], lane: str, texts: Sequence[str], extra: Sequence[Native]
-    ) -> int:
-        messages: list[Message] = [{"role": "system", "content": text} for text in texts if text]
-        messages += [self._translation.to_message(each) for each in extra]
-        return conversation.expected_tokens(messages, lane)
 
 
 def definitions(tools: Any) -> list[dict[str, Any]] | None:

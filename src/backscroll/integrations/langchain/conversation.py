@@ -1,7 +1,6 @@
 """One conversation of a graph."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -11,8 +10,6 @@ from backscroll.integrations.langchain.behind_system import Behind
 from backscroll.integrations.langchain.models import WINDOW_EXCEEDED, counted_in
 from backscroll.integrations.langchain.translation import LangChainTranslation
 from backscroll.integrations.same_messages import are_same
-from backscroll.messages import read_message, validated
-from backscroll.tokens.usage import estimate_message
 
 
 class LangChainConversation(Conversation[BaseMessage]):
@@ -71,13 +68,3 @@ class LangChainConversation(Conversation[BaseMessage]):
                 cache_write_tokens=counted.written,
                 lane=lane,
             )
-
-    def tokens_of(self, messages: Sequence[BaseMessage], lane: str) -> int:
-        """Return the estimated tokens of messages that are sent and not part of the conversation."""
-        if not messages:
-            return 0
-        readings = [read_message(validated(self._translation.to_message(each))) for each in messages]
-        family = self._session.lane(lane).family
-        counts = self._opened.measurer.measure(readings)
-        found = [estimate_message(each, count, family) for each, count in zip(readings, counts, strict=True)]
-        return ceil(sum(each.upper for each in found))

@@ -13,6 +13,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.integrations.langchain.models import check_model, input_budget, lane_of
+from backscroll.integrations.langchain.translation import LangChainTranslation
+
+_TRANSLATION = LangChainTranslation()
 
 
 class RequestReader:
@@ -55,7 +58,9 @@ class RequestReader:
         return ModelCall(
             budget=None if self._has_budget else input_budget(model, settings),
             lane=lane,
-            overhead_tokens=conversation.tokens_of(added, lane),
+            overhead_tokens=conversation.expected_tokens(list(map(_TRANSLATION.to_message, added)), lane)
+            if added
+            else 0,
             tools=self._definitions(tools) or None,
             system=system or None,
         )

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.config import get_config
 
-from backscroll.integrations.conversations import Conversations
+from backscroll.integrations.conversations import OF_STORES, Conversations
 from backscroll.integrations.langchain.conversation import LangChainConversation
 from backscroll.notices import warn
-
-_OF_STORES = ("store", "session", "lease", "storage")
 
 
 class Place(NamedTuple):
@@ -61,7 +59,7 @@ class Threads:
     def __init__(self, agent: str, most: int, options: Mapping[str, Any]) -> None:
         self._agent = agent
         self._stored = Conversations(LangChainConversation, options, most=most)
-        in_memory = {name: value for name, value in options.items() if name not in _OF_STORES}
+        in_memory = {name: value for name, value in options.items() if name not in OF_STORES}
         self._in_memory = Conversations(LangChainConversation, in_memory, most=most)
         self._unkept = options.get("store") is not None
         """Whether a conversation without a thread is still to be reported."""

@@ -58,9 +58,8 @@ class BackscrollHandler(CustomLogger):  # type: ignore[misc]  # no types where c
     Args:
         client: What has `acompletion` and `completion`: a `litellm.Router`. `None`: LiteLLM itself.
         max_conversations: Conversations that stay open, at least 1.
-        options: Options of `backscroll.AsyncContextManager`, but `native` and
-            `cache_marks`. With a `store`, each conversation is a
-            session named by its key, behind `session` and a slash if that is given.
+        options: Options of `backscroll.AsyncContextManager`, but `native` and `cache_marks`. With a `store`, each
+            conversation is a session named by its key, behind `session` and a slash if that is given.
 
     Raises:
         ConfigurationError: An option is unknown, or can never work.
