@@ -27,9 +27,9 @@ def thinker(seed: int) -> Any:
     return answer
 
 
-def worked(model: Any, budget: int) -> Running:
+def worked(model: Any, budget: int, **options: Any) -> Running:
     plugin = plugin_of(budget=budget)
-    run = Running(agent_of(model, plugin), plugin)
+    run = Running(agent_of(model, plugin, **options), plugin)
 
     async def talk() -> None:
         for turn in range(2):
@@ -62,3 +62,15 @@ def test_no_request_is_refused_for_its_bound_reasoning():
     assert sum("signature" in str(request["messages"]) for request in sent.requests) > 8
     blocks = [block for request in sent.requests for message in request["messages"] for block in message["content"]]
     assert all(block["id"] for block in blocks if isinstance(block, dict) and block["type"] == "tool_use")
+
+
+def test_reasoning_bound_to_another_instruction_is_not_sent():
+    pytest.importorskip("anthropic", reason="clients are no part of the extra")
+    from tests.integrations.adk.claude import claude
+
+    model, sent = claude(thinker(5))
+    worked(model, 4_000, instruction=lambda context: f"You see {len(context.session.events) // 24} turns.")
+    systems = [request["system"] for request in sent.requests]
+    assert len({str(system) for system in systems}) > 1
+    assert len(sent.requests) == 24
+    assert sent.dropped == []

@@ -11,6 +11,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.integrations.adk.request import system_of
 from backscroll.integrations.adk.request_parts import RequestParts
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, order, plugin_of, running
@@ -161,6 +162,27 @@ def transferring(step: int, contents: list[types.Content]) -> list[types.Part]:
     if step:
         return text("back")
     return [types.Part(function_call=types.FunctionCall(name="transfer_to_agent", args={"agent_name": "helper"}))]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (None, None),
+        ("", None),
+        ("Be brief.", "Be brief."),
+        (types.Part(text="Be brief."), "Be brief."),
+        (types.Content(parts=[types.Part(text="Be"), types.Part(text="brief.")]), "Be\n\nbrief."),
+        (["Be", types.Part(text="brief.")], "Be\n\nbrief."),
+    ],
+)
+def test_the_system_prompt_is_read_in_every_form(given, text):
+    assert system_of(LlmRequest(config=types.GenerateContentConfig(system_instruction=given))) == text
+
+
+def test_the_system_prompt_counts():
+    run = running(Scripted(chat, counts=False), plugin=plugin_of(budget=8_000), instruction="word " * 500)
+    run.say("hello")
+    assert run.conversation.usage("small").by_kind["system"].tokens > 400
 
 
 def test_schemas_and_added_contents_count():
