@@ -69,7 +69,7 @@ def test_reasoning_bound_to_another_instruction_is_not_sent():
     from tests.integrations.adk.claude import claude
 
     model, sent = claude(thinker(5))
-    worked(model, 4_000, instruction=lambda context: f"You see {len(context.session.events) // 24} turns.")
+    worked(model, 4_000, instruction=lambda context: f"You see {len(context.session.events) // 10} tens of events.")
     systems = [request["system"] for request in sent.requests]
     assert len({str(system) for system in systems}) > 1
     assert len(sent.requests) == 24
