@@ -253,7 +253,7 @@ def test_a_summary_under_way_is_waited_for_at_the_end_of_a_run():
 
     async def summarize(request: Any) -> str:
         asked.append(request)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)  # longer than the rest of the run
         made.append(request)
         return "They looked up orders."
 
