@@ -1,5 +1,6 @@
 """Google ADK: a managed model with requests of the framework, which makes all their contents anew for each."""
 
+import gc
 import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
@@ -87,6 +88,7 @@ class GoogleADK(Adapter):
         self.inner.clock = clock
         config = types.GenerateContentConfig(system_instruction=self.system)
         contents = [content.model_copy() for content in self.contents]
+        gc.freeze()  # else the collector walks the framework's copies whenever we make objects
         request = LlmRequest(model="m", contents=contents, config=config)
         context = CallbackContext(self.invocation)
         with clock:

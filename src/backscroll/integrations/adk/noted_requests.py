@@ -11,6 +11,9 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import Session
 from google.genai import types
 
+_ENDS = 32
+"""Contents at each end of a request that are noted: callbacks add theirs there."""
+
 
 class NotedRequest(NamedTuple):
     """What is known of a request before callbacks of others see it."""
@@ -19,8 +22,12 @@ class NotedRequest(NamedTuple):
     """The key of the conversation."""
     invocation: InvocationContext
     """The run that makes it."""
-    contents: Sequence[types.Content]
-    """The contents as the framework made them, in a list of their own."""
+    length: int
+    """How many contents the framework made."""
+    ends: frozenset[int]
+    """The `id` of the first and last contents of these. All of them would be too many to note for each request."""
+    held: Sequence[types.Content]
+    """The same contents, so that no other object gets their `id`."""
 
 
 class NotedRequests:
@@ -34,7 +41,10 @@ class NotedRequests:
         key = key_of(context.session, context.agent_name, context.branch)
         if id(request) not in self._noted:
             finalize(request, self._noted.pop, id(request), None)
-        self._noted[id(request)] = NotedRequest(key, context.get_invocation_context(), list(request.contents))
+        held = [*request.contents[:_ENDS], *request.contents[-_ENDS:]]
+        self._noted[id(request)] = NotedRequest(
+            key, context.get_invocation_context(), len(request.contents), frozenset(map(id, held)), held
+        )
 
     def of(self, request: LlmRequest) -> NotedRequest | None:
         """Return what was noted of a request; `None` for one that no agent made."""

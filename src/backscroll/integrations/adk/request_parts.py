@@ -47,14 +47,10 @@ def parts_of(request: LlmRequest, noted: NotedRequest) -> RequestParts | None:
         request: The request as callbacks left it.
         noted: What was noted of it before.
     """
-    contents, given = request.contents, noted.contents
-    extra: set[int] = set()
-    if contents != given:
-        known = {id(content) for content in given}
-        unknown = [at for at, content in enumerate(contents) if id(content) not in known]
-        if len(contents) < len(given):
-            return None
-        extra.update(_at_the_ends(unknown, len(contents), len(contents) - len(given)))
+    contents = request.contents
+    if len(contents) < noted.length:
+        return None
+    extra = set(_at_the_ends(contents, noted.ends, len(contents) - noted.length))
     extra.update(range(request._static_instruction_prefix_end_index or 0))  # noqa: SLF001  nothing else says it
     extra.update(_input_context(contents, noted.invocation))
     extra.update(_before_the_newest(contents, noted.invocation))
@@ -64,11 +60,15 @@ def parts_of(request: LlmRequest, noted: NotedRequest) -> RequestParts | None:
     return RequestParts(history, [(at - number, contents[at]) for number, at in enumerate(sorted(extra))])
 
 
-def _at_the_ends(unknown: Sequence[int], length: int, most: int) -> Iterator[int]:
+def _at_the_ends(contents: Sequence[types.Content], known: frozenset[int], most: int) -> Iterator[int]:
     """Yield which contents callbacks put before and behind the others, so many at most: the rest are edited ones."""
-    front = [at for number, at in enumerate(unknown) if at == number]
-    back = [at for number, at in enumerate(reversed(unknown)) if at == length - 1 - number]
-    yield from (front + [at for at in back if at not in front])[:most]
+    front = 0
+    while front < most and id(contents[front]) not in known:
+        front += 1
+    back = len(contents)
+    while len(contents) - back < most - front and id(contents[back - 1]) not in known:
+        back -= 1
+    yield from (*range(front), *range(back, len(contents)))
 
 
 def _input_context(contents: list[types.Content], invocation: InvocationContext) -> Iterable[int]:
