@@ -21,6 +21,7 @@ PEERS = (
     "integrations/clients/",
     "integrations/langchain/",
     "integrations/litellm/",
+    "integrations/mcp/",
     "integrations/openai_agents/",
     "integrations/pydantic_ai/",
     "integrations/strands/",

@@ -29,6 +29,7 @@ FRAMEWORKS = {
     "agent_framework": ("Agent Framework", "agent-framework"),
     "langchain": ("LangChain", "langchain"),
     "litellm": ("LiteLLM", "litellm"),
+    "mcp": ("The SDK mcp", "mcp"),
     "openai_agents": ("The OpenAI Agents SDK", "openai-agents"),
     "pydantic_ai": ("Pydantic AI", "pydantic-ai"),
     "strands": ("Strands", "strands"),
@@ -124,7 +125,7 @@ def test_it_asks_for_the_base_dependencies_only(wheel):
     assert base == ["imagesize", "regex", "toktok-rs"]
     assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == [
         "adk", "agent-framework", "all", "amplifier", "anthropic", "cli", "encryption", "gemini", "inspect",
-        "langchain", "litellm", "openai", "openai-agents", "otel", "postgres", "pydantic-ai", "ray", "s3",
+        "langchain", "litellm", "mcp", "openai", "openai-agents", "otel", "postgres", "pydantic-ai", "ray", "s3",
         "strands", "tiktoken",
     ]  # fmt: skip
 

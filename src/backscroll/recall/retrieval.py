@@ -155,8 +155,8 @@ class Source(NamedTuple):
     text: str
 
 
-class Search(Protocol):
-    """Ranked search over texts; see `stores/search/`."""
+class Indexed(Protocol):
+    """What texts are added to."""
 
     @property
     def indexed(self) -> int:
@@ -166,6 +166,10 @@ class Search(Protocol):
     def add(self, texts: Iterable[Source], upto: int) -> None:
         """Index texts; `upto` is the first `seq` after them."""
         ...
+
+
+class Search(Indexed, Protocol):
+    """Ranked search over texts; see `stores/search/`."""
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
         """Return the best passages, best first, each with its context: more words that find it."""
@@ -241,7 +245,7 @@ class PagedSearch:
         return rank(query, list(found), in_view(), _MOST_CANDIDATES)
 
 
-def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
+def index(search: Indexed, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
     """Index the messages of a session below `upto` that the index lacks."""
     begin, calls = search.indexed, _Calls()
     if 0 < begin < upto:  # results may answer calls that were indexed before

@@ -13,8 +13,17 @@ from backscroll.recall import retrieval as recall
 T = TypeVar("T")
 
 
-def catch_up(store: Store, session: str, search: recall.Search) -> None:
+def catch_up(
+    store: Store, session: str, search: recall.Indexed, seen: Callable[[Sequence[Entry]], None] | None = None
+) -> None:
     """Index the messages of a session that are not yet indexed, some hundreds at a time.
+
+    Args:
+        store: the store that has the session.
+        session: its name.
+        search: the index.
+        seen: called with messages before their texts are added. Also with some that are indexed already, whose calls
+            later results may answer.
 
     Raises:
         CorruptionError: a message cannot be read.
@@ -22,7 +31,7 @@ def catch_up(store: Store, session: str, search: recall.Search) -> None:
     """
     upto = _behind(store, session, search.indexed)
     try:
-        _run(recall.index(search, upto, _loading(store, session)))
+        _run(recall.index(search, upto, _loading(store, session, seen)))
     except CorruptionError:
         if store.find(session, seq=upto - 1) is None:
             raise ConflictError(f"session {session!r} was deleted while it was read") from None
@@ -38,9 +47,18 @@ def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
     return parts[part].text if part < len(parts) else None
 
 
-def _loading(store: Store, session: str) -> Callable[[Sequence[int]], Operation[list[Entry]]]:
+def _loading(
+    store: Store, session: str, seen: Callable[[Sequence[Entry]], None] | None = None
+) -> Callable[[Sequence[int]], Operation[list[Entry]]]:
     journal, nothing = Journal(store, session), History()
-    return lambda seqs: fetch(nothing, journal, seqs)
+
+    def load(seqs: Sequence[int]) -> Operation[list[Entry]]:
+        entries = yield from fetch(nothing, journal, seqs)
+        if seen is not None:
+            seen(entries)
+        return entries
+
+    return load
 
 
 def _behind(store: Store, session: str, known: int) -> int:

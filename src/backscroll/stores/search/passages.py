@@ -7,7 +7,7 @@ return the same passages. Hits are verbatim: rows have checksums.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -30,7 +30,8 @@ TABLES = (
 )
 _BEST = (
     "select shown.id, seq, part, start, about, text, shown.crc, words, about.crc from "
-    "(select rowid as found, rank as score from passage where passage match ? order by rank, rowid desc limit ?) "
+    "(select rowid as found, rank as score from passage where passage match ?{among} "
+    "order by rank, rowid desc limit ?) "
     "join shown on shown.id = found left join about on about.id = shown.about order by score, found desc"
 )
 
@@ -69,15 +70,25 @@ def insert(connection: sqlite3.Connection, sources: Iterable[Source]) -> None:
             connection.execute("insert into shown values (?, ?, ?, ?, ?, ?, ?)", (*place, shown, _sum(place, shown)))
 
 
-def best(connection: sqlite3.Connection, query: str, most: int) -> list[tuple[SearchHit, str]]:
+def best(
+    connection: sqlite3.Connection, query: str, most: int, among: str = "", values: Sequence[object] = ()
+) -> list[tuple[SearchHit, str]]:
     """Return the best `most` passages with their context, best first; newer ones first among equals.
 
     Empty for a query without a word. Raises `CorruptionError` for a passage that fails its checksum.
+
+    Args:
+        connection: to the index; it must return texts as bytes.
+        query: words to search for.
+        most: maximum number of passages.
+        among: a condition in SQL on `passage.rowid`, the id in `shown`. Empty: none.
+        values: its parameters.
     """
     match = " OR ".join(f'"{spelling}"' for term in terms(query) for spelling in spellings(term))
     if not match:
         return []
-    return [_found(row) for row in connection.execute(_BEST, (match, most))]
+    statement = _BEST.format(among=f" and {among}" if among else "")
+    return [_found(row) for row in connection.execute(statement, (match, *values, most))]
 
 
 def _found(row: tuple[Any, ...]) -> tuple[SearchHit, str]:

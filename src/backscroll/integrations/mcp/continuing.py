@@ -1,0 +1,56 @@
+"""Where a session was when it ended, for a model that continues its work."""
+
+from typing import Any
+
+from backscroll.errors import ConfigurationError
+from backscroll.integrations.mcp import answers
+from backscroll.integrations.mcp.archive import Archive
+from backscroll.integrations.mcp.tools import QUOTED, described
+from backscroll.messages import read_message
+
+DESCRIPTION = "Continue where an earlier session ended."
+
+
+def continued(archive: Archive, name: str, most: int, count: answers.Count) -> str:
+    """Return the newest digest of a session and its newest messages, in at most so many tokens.
+
+    Args:
+        archive: the sessions.
+        name: the session. Empty: the newest that is neither the running one nor a sub-agent.
+        most: tokens at most.
+        count: counts tokens.
+
+    Raises:
+        ConfigurationError: There is no such session.
+    """
+    archive.refresh()
+    running = archive.running()
+    chosen = archive.session(name) if name else next(
+        (each for each in archive.sessions() if each.name != running and not each.facts.parent), None
+    )  # fmt: skip
+    if chosen is None:
+        raise ConfigurationError("there is no earlier session to continue")
+    with archive.read(chosen.name) as reader:
+        view = [_said(message) for message in reader.view()]
+    head = f"Continue the work of this session: {described(chosen)}. {QUOTED}"
+    foot = f"Read more of it with the tool read: {answers.call('read', {'session': chosen.name})}"
+    room = most - count(head) - count(foot) - 32
+    digest = next((text for text in reversed(view) if "<summary>" in text), "")
+    kept = [answers.cut(digest, room // 2, count)] if digest else []
+    room -= sum(count(text) + 2 for text in kept)
+    newest: list[str] = []
+    for text in reversed(view):
+        if text == digest or not text:
+            continue
+        shown = text if count(text) <= room else answers.cut(text, room, count) if not newest else ""
+        if not shown:
+            break
+        newest.insert(0, shown)
+        room -= count(shown) + 2
+    return "\n".join([head, answers.quotation("\n\n".join([*kept, *newest])), foot])
+
+
+def _said(message: dict[str, Any]) -> str:
+    reading = read_message(message)
+    texts = [part.readable for part in reading.parts if part.readable]
+    return f"{reading.role}: {' '.join(texts)}" if texts else ""

@@ -1,0 +1,74 @@
+"""What is known of a session apart from its messages: where it comes from, when it was, and how it began."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from backscroll.history.history import Entry
+
+LOG = "log"
+"""The key in a message's `metadata` under which an import notes what the log of a client said about the message."""
+_OPENING = 160  # characters of the first thing that the user said
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What the messages of a session say about it. Every fact may be missing; then it is empty."""
+
+    client: str = ""
+    """The program that wrote the log from which the session was imported."""
+    project: str = ""
+    """The working folder of the session."""
+    parent: str = ""
+    """For a sub-agent: the session that started it."""
+    began: str = ""
+    """Time of the first message, as `moment` writes it."""
+    ended: str = ""
+    """Time of the newest message."""
+    opening: str = ""
+    """The first words of the user."""
+    imported: dict[str, Any] = field(default_factory=dict)
+    """How far the log was imported."""
+
+    def after(self, entries: Iterable[Entry]) -> "SessionFacts":
+        """Return the facts once these messages follow."""
+        known = asdict(self)
+        for entry in entries:
+            noted = log_of(entry.message)
+            for key in ("client", "project", "parent", "imported"):
+                known[key] = noted.get(key) or known[key]
+            time = time_of(entry.message)
+            known["began"], known["ended"] = known["began"] or time, max(known["ended"], time)
+            if not known["opening"] and entry.reading.is_user_turn:
+                said = " ".join(part.text for part in entry.reading.parts if part.kind == "text")
+                known["opening"] = " ".join(said.split())[:_OPENING]
+        return SessionFacts(**known)
+
+    def as_json(self) -> str:
+        """Return the facts as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def log_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an import noted with a message."""
+    metadata = message.get("metadata")
+    noted = metadata.get(LOG) if isinstance(metadata, dict) else None
+    return noted if isinstance(noted, dict) else {}
+
+
+def time_of(message: Mapping[str, Any]) -> str:
+    """Return the time of a message as `moment` writes it; empty if it is not known."""
+    found = log_of(message).get("time")
+    return found if isinstance(found, str) else ""
+
+
+def moment(text: object) -> str:
+    """Return an ISO date or time in UTC, so that texts compare as times do; empty if `text` is neither."""
+    try:
+        found = datetime.fromisoformat(str(text))
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return found.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -1,0 +1,152 @@
+"""One search index over all sessions of a store, and what is known of each.
+
+The index that the store keeps for each session answers for one session. To open a thousand of them takes two seconds
+for every query, and this one takes some milliseconds. It is derived from the store and can be deleted at any time.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from backscroll.errors import ConfigurationError, ConflictError, StoreError, StoreUnavailableError
+from backscroll.integrations.mcp.facts import SessionFacts
+from backscroll.integrations.mcp.index_file import IndexFile
+from backscroll.integrations.mcp.index_memory import IndexMemory
+from backscroll.integrations.mcp.indexed_session import ALL, IndexedSession
+from backscroll.integrations.mcp.session_texts import SEQS, SessionTexts
+from backscroll.notices import warn
+from backscroll.ports import Store, Tip
+from backscroll.recall.pages import SearchHit
+from backscroll.stores.blobs.offloading import OffloadingStore
+from backscroll.stores.search import passages
+from backscroll.stores.search.catch_up import catch_up
+from backscroll.stores.sqlite import SqliteStore
+
+TABLES = (
+    *passages.TABLES,
+    "create table session (id integer primary key, name text not null, incarnation text not null, "
+    "records integer not null, upto integer not null, facts text not null, unique (name, incarnation))",
+    "create table message (id integer primary key, role text not null, time text not null)",
+)
+
+
+_AMONG = (
+    "exists (select 1 from shown join message on message.id = shown.seq "
+    "where shown.id = passage.rowid and shown.seq >> 32 in chosen"
+)
+
+
+class FoundPassage(NamedTuple):
+    """A passage that a search found."""
+
+    session: str
+    hit: SearchHit
+    context: str
+    role: str
+    time: str
+
+
+class StoreIndex:
+    """Indexes the sessions of a store and searches them. Safe for threads: one may index while others search."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, IndexedSession] = {}
+        self.unreadable: dict[str, tuple[Tip, str]] = {}
+        """Sessions that could not be read, each with the end of its log by then and the reason."""
+        place = store.inner if isinstance(store, OffloadingStore) else store
+        memory = IndexMemory(TABLES, disk=False) if "encrypted" in store.capabilities else None
+        self._place: IndexFile | IndexMemory
+        if isinstance(place, SqliteStore):
+            self._place = memory or IndexFile(place, TABLES)
+        else:
+            self._place = memory or IndexMemory(TABLES, disk=True)
+
+    def sessions(self) -> list[IndexedSession]:
+        """Return the indexed sessions that the store still has."""
+        self._load()
+        tips = {name: self._store.tip(name).incarnation for name in self._store.sessions()}
+        return [each for each in self._known.values() if tips.get(each.name) == each.incarnation]
+
+    def behind(self) -> list[str]:
+        """Return the names of the sessions that are not indexed to their end, the newest first."""
+        self._load()
+        return [name for name in reversed(self._store.sessions()) if not self._is_current(name)]
+
+    def catch_up(self, name: str) -> IndexedSession | None:
+        """Index what a session got since the last time. Returns `None` if it does not exist.
+
+        A session that cannot be read is left out, with a warning.
+        """
+        if self._is_current(name):
+            return self._known.get(name)
+        tip = self._store.tip(name)
+        if tip.incarnation is None:
+            return None
+        known = self._known.get(name)
+        if known is None or known.incarnation != tip.incarnation:
+            known = IndexedSession(0, name, tip.incarnation, 0, 0, SessionFacts())
+        texts = SessionTexts(self._place, known)
+        try:
+            catch_up(self._store, name, texts, texts.seen)
+            texts.finish(tip.end)
+        except ConflictError:
+            return None  # deleted meanwhile; the next look finds out
+        except StoreUnavailableError:
+            raise
+        except (StoreError, ConfigurationError) as error:  # the latter: a key is missing
+            warn(f"session {name!r} is not searched: {error}")
+            self.unreadable[name] = tip, str(error)
+            return None
+        if self._store.tip(name).incarnation != tip.incarnation:
+            self._place.sweep()
+            return None
+        self._known[name] = texts.session
+        return texts.session
+
+    def found(
+        self, query: str, most: int, sessions: Collection[IndexedSession], role: str = "", since: str = ""
+    ) -> list[FoundPassage]:
+        """Return the best passages of these sessions, best first, those of newer sessions first among equals.
+
+        Args:
+            query: words to search for.
+            most: maximum number of passages.
+            sessions: the sessions to search.
+            role: only messages of this role. Empty: all.
+            since: only messages of this time or later, as `moment` writes it. Empty: all.
+        """
+        by_id = {each.id: each for each in sessions}
+        only = _AMONG
+        values: list[object] = []
+        for condition, value in (("message.role = ?", role), ("message.time >= ?", since)):
+            if value:
+                only, values = f"{only} and {condition}", [*values, value]
+        with self._place.opened(writes=False) as connection:
+            connection.execute("create temp table if not exists chosen (id integer primary key)")
+            connection.execute("delete from chosen")
+            connection.executemany("insert into chosen values (?)", ((number,) for number in by_id))
+            hits = passages.best(connection, query, most, f"{only})", values)
+            notes = _notes(connection, {hit.seq for hit, _ in hits})
+        return [
+            FoundPassage(by_id[hit.seq // SEQS].name, hit._replace(seq=hit.seq % SEQS), context, *notes[hit.seq])
+            for hit, context in hits
+        ]
+
+    def _is_current(self, name: str) -> bool:
+        known, tip = self._known.get(name), self._store.tip(name)
+        indexed = known is not None and (known.incarnation, known.records) == (tip.incarnation, tip.end)
+        return indexed or (name in self.unreadable and self.unreadable[name][0] == tip)
+
+    def _load(self) -> None:
+        """Read what is indexed: other processes may have added to it, and a deletion may have removed the file."""
+        with self._place.opened(writes=False) as connection:
+            rows = connection.execute(ALL).fetchall()
+        self._known = {each.name: each for each in map(IndexedSession.of, rows)}
+
+
+def _notes(connection: Any, seqs: Iterable[int]) -> dict[int, tuple[str, str]]:
+    found = {}
+    for seq in seqs:
+        role, time = connection.execute("select role, time from message where id = ?", (seq,)).fetchone()
+        found[seq] = role.decode(), time.decode()
+    return found
