@@ -20,6 +20,7 @@ BASE = ("toktok", "imagesize")  # what the base installation names, by import na
 NEEDS_EXTRA = (
     *(f"backscroll.cli.{name}" for name in ("compare", "compare_table", "group")),
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
+    *(f"backscroll.cli.mcp.{name}" for name in ("command", "log_import", "log_messages")),
     *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "screen")),
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
     *(f"backscroll.cli.{name}" for name in ("summary_options", "transcripts", "view")),
@@ -192,7 +193,8 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
     assert [why.partition("(")[0] for why in told] == ["a PostgreSQL store needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA
-    assert set(failed.values()) <= {"click", "rich", "plotly"}
+    server = "The SDK mcp is not installed: pip install 'backscroll[mcp]'"
+    assert set(failed.values()) <= {"click", "rich", "plotly", server}
 
 
 def test_a_conversation_is_compacted_and_recalled(wheel):

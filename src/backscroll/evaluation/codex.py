@@ -25,7 +25,8 @@ def codex(records: list[Record], name: str) -> Transcript:
     """Return the session in the dialect of the Responses API."""
     reasons: Counter[str] = Counter()
     items: list[object] = []
-    for place, value in records:
+    numbers: list[int] = []
+    for number, (place, value) in enumerate(records):
         item = _item_of(value)
         if item is None:
             reasons[f"{value.get('type') or 'untyped'!s:.40} line"] += 1
@@ -33,10 +34,18 @@ def codex(records: list[Record], name: str) -> Transcript:
             raise bad(f"{name}: {place}", "the message has no role")
         elif is_item(item):
             items.append(item)
+            numbers.append(number)
         else:
             reasons[f"{item['type']!s:.40} item"] += 1
-    messages = [_led_on(message, reasons) for message in gathered(items) if isinstance(message, dict)]
-    return Transcript(name, "codex", [message for message in messages if message is not None], dict(reasons))
+    messages, began, at = list[Message](), list[int](), 0
+    for message in gathered(items):
+        assert isinstance(message, dict)
+        kept = _led_on(message, reasons)
+        if kept is not None:
+            messages.append(kept)
+            began.append(numbers[at])
+        at += len(message["content"]) if "type" not in message else 1
+    return Transcript(name, "codex", messages, dict(reasons), began)
 
 
 def _led_on(message: Message, reasons: Counter[str]) -> Message | None:

@@ -122,7 +122,7 @@ def claude_code(records: list[Record], name: str) -> list[Transcript]:
     chains: dict[str, _Chain] = {"": _Chain()}
     roots: dict[str, str] = {}
     seen: set[str] = set()
-    for place, line in records:
+    for number, (place, line) in enumerate(records):
         reason = _left_out(line, seen)
         if reason:
             reasons[reason] += 1
@@ -132,12 +132,14 @@ def claude_code(records: list[Record], name: str) -> list[Transcript]:
         message = line["message"]
         if not isinstance(message.get("role"), str):
             raise bad(name, f"{place}: the message has no role")
-        chains.setdefault(_chain_of(line, roots), _Chain()).add(message)
+        chains.setdefault(_chain_of(line, roots), _Chain()).add(message, number)
     main = chains.pop("")
-    found = [Transcript(name, "claude-code", main.messages, dict(reasons))] if main.messages or not chains else []
+    found: list[Transcript] = []
+    if main.messages or not chains:
+        found.append(Transcript(name, "claude-code", main.messages, dict(reasons), main.began))
     for number, chain in enumerate(chains.values(), 1):
         own = f"{name}#side-{number}" if found or len(chains) > 1 else name
-        found.append(Transcript(own, "claude-code", chain.messages, {} if found else dict(reasons)))
+        found.append(Transcript(own, "claude-code", chain.messages, {} if found else dict(reasons), chain.began))
     return found
 
 
@@ -176,19 +178,24 @@ class _Chain:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
+        self.began: list[int] = []
         self._started: dict[str, Message] = {}
 
-    def add(self, recorded: dict[str, Any]) -> None:
+    def add(self, recorded: dict[str, Any], number: int) -> None:
         message = {"role": recorded["role"], "content": recorded.get("content")}
         known = recorded.get("id")
         if message["role"] != "assistant" or not isinstance(known, str):
-            self.messages.append(message)
+            self._begin(message, number)
         elif known not in self._started:
             self._started[known] = message
-            self.messages.append(message)
+            self._begin(message, number)
         else:
             first = self._started[known]
             first["content"] = _joined(_blocks(first["content"]), _blocks(message["content"]))
+
+    def _begin(self, message: Message, number: int) -> None:
+        self.messages.append(message)
+        self.began.append(number)
 
 
 def _blocks(content: Any) -> list[Any]:

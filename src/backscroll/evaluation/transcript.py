@@ -23,6 +23,9 @@ class Transcript:
     reasons: dict[str, int] = field(default_factory=dict)
     """Records of the file that are not among the messages: number by reason."""
 
+    began: list[int] = field(default_factory=list)
+    """For the logs of Claude Code and Codex: with which record each message begins, counted from 0."""
+
     @property
     def skipped(self) -> int:
         """Number of records of the file that are not among the messages."""

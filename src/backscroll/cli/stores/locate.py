@@ -98,6 +98,12 @@ def any_store(place: str) -> Store:
         return open_store(address_of(place))
 
 
+def writable(place: str) -> Store:
+    """Open an existing store or create a new one, with what the environment wraps around it."""
+    with blamed():
+        return _with_layers(open_store(address_of(place)))
+
+
 def address_of(place: str) -> str | Path:
     """Return what `open_store` accepts: an address unchanged, a folder as JSON Lines, a database file as SQLite."""
     if is_address(place):

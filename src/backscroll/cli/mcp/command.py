@@ -1,0 +1,90 @@
+"""The command `backscroll mcp`: a server over stored sessions, on standard input and output."""
+
+import asyncio
+import os
+from types import ModuleType
+from typing import Any
+
+import click
+
+from backscroll.cli.group import BadInput, app
+from backscroll.cli.stores import locate as places
+from backscroll.errors import ConfigurationError
+
+CLIENTS = ("claude-code", "codex")
+
+
+def _clients(ctx: click.Context | None, param: click.Parameter | None, value: str) -> list[str]:
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    unknown = [name for name in names if name not in CLIENTS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not a client; choose from {', '.join(CLIENTS)}", ctx, param)
+    return list(dict.fromkeys(names))
+
+
+@app.command("mcp", short_help="Serve stored sessions to clients of the Model Context Protocol.")
+@click.argument("place", metavar="STORE")
+@click.option("--import", "clients", default="", callback=_clients, metavar="CLIENTS",
+              help="Import the logs of claude-code, codex or both, separated by commas.")  # fmt: skip
+@click.option("--folder", "folders", multiple=True, metavar="PATH", help="Import logs below this folder. Repeatable.")
+@click.option("--project", metavar="PATH", help="Show sessions of this folder; default: the working folder.")
+@click.option("--all", "everything", is_flag=True, help="Show the sessions of all folders.")
+@click.option("--page-tokens", type=click.IntRange(min=1_000), default=4_000, show_default=True, metavar="N",
+              help="Maximum tokens of an answer.")  # fmt: skip
+@click.option("--exclude-current/--include-current", default=True, show_default=True,
+              help="Leave the running session out of searches: the newest log of the folder.")  # fmt: skip
+def mcp_command(
+    *,
+    place: str,
+    clients: list[str],
+    folders: tuple[str, ...],
+    project: str | None,
+    everything: bool,
+    page_tokens: int,
+    exclude_current: bool,
+) -> None:
+    """Serve the sessions of STORE on standard input and output, for Claude Code, Codex, Cursor and others.
+
+    Shows sessions of the working folder and those that name no folder. Only an import writes to STORE, and nothing
+    writes to the folders of a client.
+    """
+    if project is not None and everything:
+        raise BadInput("--project and --all exclude each other: use only one")
+    package, log_import = _rooms()
+    place = os.path.expanduser(place)
+    folder = os.path.abspath(os.path.expanduser(project or os.curdir))
+    with places.blamed():
+        store = places.writable(place) if clients or folders else places.existing(place)
+        archive = package.Archive(
+            store,
+            folder=None if everything else folder,
+            running_in=folder if exclude_current else None,
+            feed=_feed(log_import, store, clients, folders) if clients or folders else None,
+        )
+        try:
+            asyncio.run(_serve(package.make_server(archive, page_tokens)))
+        finally:
+            store.close()
+
+
+def _rooms() -> tuple[ModuleType, ModuleType]:
+    try:
+        import backscroll.integrations.mcp as package  # noqa: PLC0415  needs an extra
+        from backscroll.cli.mcp import log_import  # noqa: PLC0415  needs the same
+    except ConfigurationError as error:
+        raise BadInput(str(error)) from None
+    return package, log_import
+
+
+def _feed(log_import: Any, store: Any, clients: list[str], folders: tuple[str, ...]) -> Any:
+    from backscroll.cli.mcp.log_files import homes, log_files  # noqa: PLC0415  only an import needs them
+
+    searched = [*homes(clients, os.environ), *(("", os.path.expanduser(folder)) for folder in folders)]
+    return log_import.LogImport(store, lambda: log_files(searched))
+
+
+async def _serve(server: Any) -> None:
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415  needs an extra
+
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())

@@ -1,0 +1,127 @@
+"""Import new and grown logs into the store.
+
+How far a log was imported is noted with the last message that came from it, in the same step as the message. So the
+note cannot get lost or be ahead of the store, it works for every store, and several machines may share one. A file next
+to the store would have to be kept in step with it, and a database on a server has no place for one.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from backscroll.cli.mcp.log_files import LogFile
+from backscroll.cli.mcp.log_lines import LogLines, read_lines
+from backscroll.cli.mcp.log_messages import LogSession, described, noted, sessions_of
+from backscroll.cli.mcp.log_session import LogSessionWriter, accepted
+from backscroll.errors import ConflictError, MessageError
+from backscroll.integrations.mcp.catching_up import Progress
+from backscroll.integrations.mcp.index import StoreIndex
+from backscroll.messages import Message
+from backscroll.notices import warn
+from backscroll.ports import Store
+
+
+class ImportState(NamedTuple):
+    """How far a log was imported."""
+
+    read: int
+    """The byte up to which it was read."""
+    resume: int
+    """The byte from which it is read again once it grew: there the newest answer begins, which may have grown."""
+    seq: int
+    """The place in the branch of the message that begins at `resume`."""
+    checksum: int
+    """Of the bytes from `resume` to `read`: a log that has others there was rewritten."""
+    mtime: int
+    """Modification time of the file, in nanoseconds."""
+
+    @classmethod
+    def of(cls, noted: dict[str, Any]) -> "ImportState | None":
+        """Return the state that was noted; `None` if there is none."""
+        values = [noted.get(name) for name in cls._fields]
+        return cls(*values) if all(type(value) is int for value in values) else None  # type: ignore[arg-type]
+
+
+class LogImport:
+    """Imports logs, the newest first. A feed of `Archive`.
+
+    Args:
+        store: where to.
+        find: returns the logs as they are now.
+    """
+
+    def __init__(self, store: Store, find: Callable[[], list[LogFile]]) -> None:
+        self._store, self._find = store, find
+        self._done: dict[str, tuple[int, int]] = {}
+        """Size and modification time of the logs that need nothing."""
+        self.bytes_read = 0
+        """Bytes of logs that were read so far."""
+
+    def __call__(self, index: StoreIndex) -> Iterator[Progress]:
+        """Import what is new, and yield before each log how far this is."""
+        waiting = [file for file in self._find() if self._done.get(file.path) != (file.size, file.mtime)]
+        for done, file in enumerate(waiting):
+            yield Progress("An import", done, len(waiting))
+            try:
+                self._import(file, index)
+            except ConflictError:
+                continue  # another process imports it; the next look finds what it left
+            except OSError as error:
+                warn(f"{file.path} is not imported: {error.strerror or error}")
+            self._done[file.path] = file.size, file.mtime
+
+    def _import(self, file: LogFile, index: StoreIndex) -> None:
+        known = index.catch_up(file.session)
+        state = ImportState.of(known.facts.imported) if known is not None else None
+        if state is not None and (state.read, state.mtime) == (file.size, file.mtime):
+            return
+        if state is not None and state.read <= file.size and state.seq >= 0:
+            lines = self._read(file, state.resume)
+            if state.read <= lines.end and lines.checksum(state.resume, state.read) == state.checksum:
+                found = sessions_of(file, lines)
+                if all(not each.suffix for each in found):
+                    self._write(file, lines, found, state.seq, index)
+                    return
+        lines = self._read(file, 0)
+        self._write(file, lines, sessions_of(file, lines), 0, index)
+
+    def _read(self, file: LogFile, begin: int) -> LogLines:
+        lines = read_lines(file.path, begin)
+        self.bytes_read += len(lines.data)
+        return lines
+
+    def _write(self, file: LogFile, lines: LogLines, found: list[LogSession], first: int, index: StoreIndex) -> None:
+        about = described(file, lines.values) if first == 0 else {}
+        several = len(found) > 1
+        for each in found:
+            if not each.messages:
+                continue
+            name = file.session + each.suffix
+            more = {**about, "parent": file.session} if each.suffix else about
+            with LogSessionWriter(self._store, name) as writer:
+                messages = self._messages(file, lines, each, first, several)
+                if more:
+                    messages[0] = noted(messages[0], more)
+                try:
+                    writer.replace(first, messages)
+                except MessageError:
+                    writer.replace(first, _still_noted(messages))
+            index.catch_up(name)
+
+    @staticmethod
+    def _messages(file: LogFile, lines: LogLines, each: LogSession, first: int, several: bool) -> list[Message]:
+        """Return the messages with how far the log is imported noted in the last."""
+        answers = [at for at, message in enumerate(each.messages) if message["role"] == "assistant"]
+        at = answers[-1] if answers else 0
+        resume = each.began[at]
+        seq = -1 if several else first + at  # sub-agents among the lines: read the whole log again
+        state = ImportState(lines.end, resume, seq, lines.checksum(resume, lines.end), file.mtime)
+        return [*each.messages[:-1], noted(each.messages[-1], {"imported": state._asdict()})]
+
+
+def _still_noted(messages: list[Message]) -> list[Message]:
+    """Return what a history accepts, with what the first and the last message note."""
+    kept = accepted(messages)
+    if kept:
+        kept[0] = noted(kept[0], {**messages[0]["metadata"]["log"], **kept[0]["metadata"]["log"]})
+        kept[-1] = noted(kept[-1], {"imported": messages[-1]["metadata"]["log"]["imported"]})
+    return kept

@@ -1,0 +1,82 @@
+"""One session that a log is imported to."""
+
+from collections.abc import Callable, Sequence
+
+from backscroll.errors import MessageError
+from backscroll.manager.driver import run_sync
+from backscroll.manager.sync_manager import ContextManager
+from backscroll.messages import Message
+from backscroll.notices import warn
+from backscroll.ports import Operation, Store
+from backscroll.session.store_sync import enter, fetch
+
+Redact = Callable[[Message], Message]
+
+
+class LogSessionWriter(ContextManager):
+    """A session whose messages come from a log."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        super().__init__(store=store, session=session, tokenizer="estimate")
+
+    def branch(self) -> list[int]:
+        """Return the numbers of the messages that were not rewound."""
+        return run_sync(self._opened, self._branch())
+
+    def messages(self, seqs: Sequence[int]) -> list[Message]:
+        """Return these messages."""
+        return run_sync(self._opened, self._messages(seqs))
+
+    def replace(self, first: int, messages: Sequence[Message]) -> int:
+        """Make these the messages of the branch from its message number `first` on.
+
+        What is the same stays; what differs is rewound, and the rest is appended in one step.
+
+        Returns:
+            The number of messages that were appended.
+
+        Raises:
+            ConflictError: Another process imported the same log meanwhile.
+        """
+        branch = self.branch()
+        stored = self.messages(branch[first:])
+        same = next(
+            (at for at, (old, new) in enumerate(zip(stored, messages, strict=False)) if _said(old) != _said(new)),
+            min(len(stored), len(messages)),
+        )
+        if same < len(stored):
+            self.rewind(branch[first + same - 1] if first + same else -1)
+        new = list(messages[same:])
+        if new:
+            # Two processes that both found the session as it is now would append the same twice. The key is the same
+            # for both, so that the second adds nothing, or is refused.
+            self.append(*new, idempotency_key=f"log {self._session.history.next_seq}")
+        return len(new)
+
+    def _branch(self) -> Operation[list[int]]:
+        yield from enter(self._session)
+        branch = self._session.history.branch
+        return list(branch.between(0, len(branch)))
+
+    def _messages(self, seqs: Sequence[int]) -> Operation[list[Message]]:
+        yield from enter(self._session)
+        return [entry.message for entry in (yield from fetch(self._session, seqs))]
+
+
+def accepted(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages that a history accepts, with a warning if others were left out."""
+    with ContextManager(tokenizer="estimate") as trial:
+        try:
+            trial.append(*messages)
+        except MessageError as error:
+            if len(messages) == 1:
+                warn(f"a message of a log is left out: {error}")
+                return []
+            half = len(messages) // 2
+            return accepted(messages[:half]) + accepted(messages[half:])
+    return list(messages)
+
+
+def _said(message: Message) -> Message:
+    """Return a message without what an import noted."""
+    return {key: value for key, value in message.items() if key != "metadata"}
