@@ -43,11 +43,11 @@ class Session:
 
 
 @contextlib.contextmanager
-def asking(archive: Archive | Store, page_tokens: int = 4_000) -> Iterator[Session]:
+def asking(archive: Archive | Store, page_tokens: int = 4_000, **options: Any) -> Iterator[Session]:
     """A client of a server over an archive, or over a store all of which it shows."""
     archive = archive if isinstance(archive, Archive) else Archive(archive, patience=PATIENCE)
     loop = asyncio.new_event_loop()
-    client = Client(make_server(archive, page_tokens))
+    client = Client(make_server(archive, page_tokens), **options)
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def connected() -> None:  # the SDK wants to leave in the task that entered

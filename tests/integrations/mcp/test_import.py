@@ -94,6 +94,26 @@ def test_a_second_import_reads_only_what_is_new(tmp_path):
     assert len(texts(store, "claude-code/s3")) == 22
 
 
+class CountingStore(SqliteStore):
+    """Counts the sessions that are read."""
+
+    reads = 0
+
+    def read(self, session, start=0, stop=None):
+        self.reads += 1
+        return super().read(session, start, stop)
+
+
+def test_a_new_process_reads_no_stored_session_again(tmp_path):
+    for number in range(5):
+        write(tmp_path / "logs" / f"s{number}.jsonl", said("user", f"needle {number}"))
+    run(SqliteStore(tmp_path / "agent.db"), tmp_path / "logs")
+    store = CountingStore(tmp_path / "agent.db")
+    with asking(archive_of(store, tmp_path / "logs")) as client:
+        assert "needle 3" in client.text("search", query="needle")
+    assert store.reads == 0
+
+
 def answer():
     return said("assistant", [text("Yes.")], id="m1")
 
@@ -207,6 +227,23 @@ def test_sub_agents_among_the_lines_of_their_parent(tmp_path):
     run(store, tmp_path)
     assert texts(store, "claude-code/s") == ["main", "main answer"]
     assert texts(store, "claude-code/s/side-1") == ["side", "side answer"]
+
+
+def test_results_are_found_by_the_role_of_a_tool(tmp_path):
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "needle.py"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "needle = 1"}
+    write(tmp_path / "s.jsonl", said("user", "a needle"), said("assistant", [use]), said("user", [result]))
+    with asking(archive_of(MemoryStore(), tmp_path)) as client:
+        assert "needle = 1" in client.text("search", query="needle", role="tool")
+        assert "a needle" not in client.text("search", query="needle", role="tool")
+        assert "needle = 1" not in client.text("search", query="needle", role="user")
+
+
+def test_the_first_words_are_those_of_the_user(tmp_path):
+    first = said("user", "<environment_context>cwd</environment_context>")
+    write(tmp_path / "s.jsonl", first, said("user", "Begin\n  here."))
+    with asking(archive_of(MemoryStore(), tmp_path)) as client:
+        assert "begins 'Begin here.'" in client.text("sessions")
 
 
 def test_only_the_project_is_shown(tmp_path):

@@ -55,6 +55,11 @@ def test_there_are_three_short_tools_that_only_read(store):
     assert COUNT(whole) < 450
 
 
+def test_a_client_of_the_older_handshake_is_served(store):
+    with asking(store, mode="legacy") as client:
+        assert quotations(client.text("search", query="parser line"))[0] == "The parser drops the last line."
+
+
 def test_search_names_the_call_that_reads_each_passage(store):
     with asking(store) as client:
         found = client.text("search", query="parser line")
@@ -227,6 +232,14 @@ def test_a_damaged_index_is_built_again(tmp_path):
     (index,) = (tmp_path / "agent.db-search").glob("0-*")
     index.write_bytes(b"no database" * 1_000)
     with pytest.warns(BackscrollWarning, match="built again"), asking(store) as client:
+        assert "ordinary words" in client.text("search", query="ordinary")
+
+
+def test_an_index_that_no_file_can_hold_is_in_memory(tmp_path):
+    store = SqliteStore(tmp_path / "agent.db")
+    stored(store, "a", user("ordinary words"))
+    (tmp_path / "agent.db-search").write_text("a file where the folder would be")
+    with pytest.warns(BackscrollWarning, match="built in memory"), asking(store) as client:
         assert "ordinary words" in client.text("search", query="ordinary")
 
 

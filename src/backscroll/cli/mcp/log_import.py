@@ -59,6 +59,8 @@ class LogImport:
     def __call__(self, index: StoreIndex) -> Iterator[Progress]:
         """Import what is new, and yield before each log how far this is."""
         waiting = [file for file in self._find() if self._done.get(file.path) != (file.size, file.mtime)]
+        if waiting:
+            index.refresh()
         for done, file in enumerate(waiting):
             yield Progress("An import", done, len(waiting))
             try:

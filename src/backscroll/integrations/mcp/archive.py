@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from backscroll.errors import ConfigurationError
@@ -154,8 +155,14 @@ def within(folder: str, other: str) -> bool:
     """Return whether a folder is another one, or below it."""
     if not folder:
         return False
-    folder, other = (os.path.normcase(os.path.realpath(each)) for each in (folder, other))
+    folder, other = _real(folder), _real(other)
     return folder == other or folder.startswith(other.rstrip(os.sep) + os.sep)
+
+
+@lru_cache(maxsize=10_000)
+def _real(folder: str) -> str:
+    """Return a folder without links. Asks the file system once for each."""
+    return os.path.normcase(os.path.realpath(folder))
 
 
 def _ranked(query: str, found: Sequence[FoundPassage], names: Sequence[str]) -> list[FoundPassage]:

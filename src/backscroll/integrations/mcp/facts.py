@@ -42,8 +42,9 @@ class SessionFacts:
             time = time_of(entry.message)
             known["began"], known["ended"] = known["began"] or time, max(known["ended"], time)
             if not known["opening"] and entry.reading.is_user_turn:
-                said = " ".join(part.text for part in entry.reading.parts if part.kind == "text")
-                known["opening"] = " ".join(said.split())[:_OPENING]
+                said = " ".join(" ".join(part.text for part in entry.reading.parts if part.kind == "text").split())
+                if not said.startswith("<"):  # what clients say in the user's name is in tags
+                    known["opening"] = said[:_OPENING]
         return SessionFacts(**known)
 
     def as_json(self) -> str:
@@ -62,6 +63,14 @@ def time_of(message: Mapping[str, Any]) -> str:
     """Return the time of a message as `moment` writes it; empty if it is not known."""
     found = log_of(message).get("time")
     return found if isinstance(found, str) else ""
+
+
+def role_of(entry: Entry) -> str:
+    """Return the role of a message in any dialect: results are a tool's, also where the user's message holds them."""
+    if entry.reading.role == "model":
+        return "assistant"
+    answers = any(part.kind == "result" for part in entry.reading.parts) and not entry.reading.is_user_turn
+    return "tool" if answers else entry.reading.role
 
 
 def moment(text: object) -> str:

@@ -4,8 +4,9 @@ The index that the store keeps for each session answers for one session. To open
 for every query, and this one takes some milliseconds. It is derived from the store and can be deleted at any time.
 """
 
+import sqlite3
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backscroll.errors import ConfigurationError, ConflictError, StoreError, StoreUnavailableError
 from backscroll.integrations.mcp.facts import SessionFacts
@@ -51,6 +52,8 @@ class StoreIndex:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, IndexedSession] = {}
+        self._reached = False
+        """Whether the place of the index could be written to."""
         self.unreadable: dict[str, tuple[Tip, str]] = {}
         """Sessions that could not be read, each with the end of its log by then and the reason."""
         place = store.inner if isinstance(store, OffloadingStore) else store
@@ -62,15 +65,17 @@ class StoreIndex:
             self._place = memory or IndexMemory(TABLES, disk=True)
 
     def sessions(self) -> list[IndexedSession]:
-        """Return the indexed sessions that the store still has."""
-        self._load()
+        """Return the indexed sessions that the store still has, as of the last `refresh` and what was added since."""
         tips = {name: self._store.tip(name).incarnation for name in self._store.sessions()}
-        return [each for each in self._known.values() if tips.get(each.name) == each.incarnation]
+        known = list(self._known.values())  # at once: another thread may add to it
+        return [each for each in known if tips.get(each.name) == each.incarnation]
 
     def behind(self) -> list[str]:
         """Return the names of the sessions that are not indexed to their end, the newest first."""
-        self._load()
-        return [name for name in reversed(self._store.sessions()) if not self._is_current(name)]
+        self.refresh()
+        names = self._store.sessions()
+        self.unreadable = {name: self.unreadable[name] for name in names if name in self.unreadable}
+        return [name for name in reversed(names) if not self._is_current(name)]
 
     def catch_up(self, name: str) -> IndexedSession | None:
         """Index what a session got since the last time. Returns `None` if it does not exist.
@@ -115,20 +120,17 @@ class StoreIndex:
             role: only messages of this role. Empty: all.
             since: only messages of this time or later, as `moment` writes it. Empty: all.
         """
-        by_id = {each.id: each for each in sessions}
         only = _AMONG
         values: list[object] = []
         for condition, value in (("message.role = ?", role), ("message.time >= ?", since)):
             if value:
                 only, values = f"{only} and {condition}", [*values, value]
         with self._place.opened(writes=False) as connection:
-            connection.execute("create temp table if not exists chosen (id integer primary key)")
-            connection.execute("delete from chosen")
-            connection.executemany("insert into chosen values (?)", ((number,) for number in by_id))
+            names = _chosen(connection, {(each.name, each.incarnation) for each in sessions})
             hits = passages.best(connection, query, most, f"{only})", values)
             notes = _notes(connection, {hit.seq for hit, _ in hits})
         return [
-            FoundPassage(by_id[hit.seq // SEQS].name, hit._replace(seq=hit.seq % SEQS), context, *notes[hit.seq])
+            FoundPassage(names[hit.seq // SEQS], hit._replace(seq=hit.seq % SEQS), context, *notes[hit.seq])
             for hit, context in hits
         ]
 
@@ -137,14 +139,34 @@ class StoreIndex:
         indexed = known is not None and (known.incarnation, known.records) == (tip.incarnation, tip.end)
         return indexed or (name in self.unreadable and self.unreadable[name][0] == tip)
 
-    def _load(self) -> None:
+    def refresh(self) -> None:
         """Read what is indexed: other processes may have added to it, and a deletion may have removed the file."""
-        with self._place.opened(writes=False) as connection:
-            rows = connection.execute(ALL).fetchall()
+        try:
+            with self._place.opened(writes=not self._reached) as connection:
+                rows = connection.execute(ALL).fetchall()
+        except StoreUnavailableError as error:
+            if self._reached:
+                raise
+            warn(f"the search index is built in memory, for each process again, because {error}")
+            self._place, rows = IndexMemory(TABLES, disk=True), []
+        self._reached = True
         self._known = {each.name: each for each in map(IndexedSession.of, rows)}
 
 
-def _notes(connection: Any, seqs: Iterable[int]) -> dict[int, tuple[str, str]]:
+def _chosen(connection: sqlite3.Connection, sessions: Collection[tuple[str, str]]) -> dict[int, str]:
+    """Put the ids of these sessions into the table `chosen`, and return their names by id.
+
+    The ids are read here and not kept: a file that was deleted and built again has others.
+    """
+    rows = connection.execute("select id, name, incarnation from session").fetchall()
+    names = {number: name.decode() for number, name, of in rows if (name.decode(), of.decode()) in sessions}
+    connection.execute("create temp table if not exists chosen (id integer primary key)")
+    connection.execute("delete from chosen")
+    connection.executemany("insert into chosen values (?)", ((number,) for number in names))
+    return names
+
+
+def _notes(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, tuple[str, str]]:
     found = {}
     for seq in seqs:
         role, time = connection.execute("select role, time from message where id = ?", (seq,)).fetchone()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from backscroll.errors import ConflictError
 from backscroll.history.history import Entry
-from backscroll.integrations.mcp.facts import time_of
+from backscroll.integrations.mcp.facts import role_of, time_of
 from backscroll.integrations.mcp.index_file import IndexFile
 from backscroll.integrations.mcp.index_memory import IndexMemory
 from backscroll.integrations.mcp.indexed_session import ONE, IndexedSession
@@ -37,7 +37,7 @@ class SessionTexts:
     def seen(self, entries: Sequence[Entry]) -> None:
         """Note what is not in the texts of these messages."""
         new = [entry for entry in entries if entry.seq >= self.indexed]
-        self._noted |= {entry.seq: (entry.reading.role, time_of(entry.message)) for entry in new}
+        self._noted |= {entry.seq: (role_of(entry), time_of(entry.message)) for entry in new}
         self.session = self.session._replace(facts=self.session.facts.after(new))
 
     def add(self, texts: Iterable[Source], upto: int) -> None:
