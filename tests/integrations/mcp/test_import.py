@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from backscroll import ContextManager
 from backscroll.cli.mcp.log_files import LogFile, homes, log_files
+from backscroll.cli.mcp.log_import import LogImport
 from backscroll.integrations.mcp.index import StoreIndex
 from backscroll.stores.addresses import open_store
 from backscroll.stores.memory import MemoryStore
@@ -284,6 +285,61 @@ def test_two_processes_import_the_same_log_once(tmp_path):
     assert texts(stores[0], "claude-code/s") == ["one", "two"]
 
 
+class Late(LogImport):
+    """Reads a log, and then others import what the log got since."""
+
+    def __init__(self, store, find, meanwhile):
+        super().__init__(store, find)
+        self._meanwhile = meanwhile
+
+    def _read(self, file, begin):
+        lines = super()._read(file, begin)
+        self._meanwhile()
+        return lines
+
+
+def test_an_import_that_comes_late_undoes_nothing(tmp_path):
+    store, other = SqliteStore(tmp_path / "agent.db"), SqliteStore(tmp_path / "agent.db")
+    log = write(tmp_path / "logs" / "s.jsonl", said("user", "Go."), said("assistant", [text("One.")], id="m1"))
+    run(store, tmp_path / "logs")
+    write(log, said("user", "More."), append=True)
+
+    def meanwhile():
+        write(log, said("assistant", [text("Two.")], id="m2"), append=True)
+        run(other, tmp_path / "logs")
+
+    late = Late(store, lambda: log_files([("", str(tmp_path / "logs"))]), meanwhile)
+    for _ in late(StoreIndex(store)):
+        pass
+    assert texts(store, "claude-code/s") == ["Go.", "One.", "More.", "Two."]
+    assert store.find("claude-code/s", seq=4) is None, "nothing was appended twice"
+
+
+def test_an_import_killed_between_rewind_and_append_goes_on(tmp_path):
+    store = MemoryStore()
+    log = write(tmp_path / "s.jsonl", said("user", "Go."), said("assistant", [text("One.")], id="m1"))
+    run(store, tmp_path)
+    with ContextManager(store=store, session="claude-code/s") as context:
+        context.rewind(0)
+    write(log, said("assistant", [text("Two.")], id="m1"), append=True)
+    run(store, tmp_path)
+    assert texts(store, "claude-code/s") == ["Go.", "One. Two."]
+
+
+def test_a_log_that_got_shorter_and_grows_again(tmp_path):
+    store = MemoryStore()
+    lines = [said("user", f"turn {number}") for number in range(6)]
+    log = write(tmp_path / "s.jsonl", *lines)
+    run(store, tmp_path)
+    write(log, *lines[:3])
+    run(store, tmp_path)
+    assert texts(store, "claude-code/s") == ["turn 0", "turn 1", "turn 2"]
+    assert run(store, tmp_path).bytes_read == 0
+    write(log, said("user", "on"), append=True)
+    run(store, tmp_path)
+    assert texts(store, "claude-code/s") == ["turn 0", "turn 1", "turn 2", "on"]
+
+
 def test_nothing_is_written_to_the_folders_of_a_client(tmp_path):
     folder = tmp_path / "logs"
     write(folder / "p" / "a.jsonl", said("user", "hello"))
@@ -314,10 +370,11 @@ def test_every_file_name_gives_a_name_that_a_store_accepts(stem):
 @settings(max_examples=examples(30))
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.data())
 def test_imports_in_any_steps_give_what_one_import_gives(kinds, data):
+    """Users' lines may come between the pieces of an answer, as results do, but no other answer."""
     lines = [
         (
             said("user", f"turn {number}"),
-            said("assistant", [text(f"piece {number}")], id=f"m{number // 3}"),
+            said("assistant", [text(f"piece {number}")], id=f"m{kinds[:number].count(3)}"),
             line({"type": "note", "number": number}),
             said("assistant", [text(f"answer {number}")], id=f"n{number}"),
         )[kind]
@@ -337,6 +394,7 @@ def test_imports_in_any_steps_give_what_one_import_gives(kinds, data):
 KILLED = """
 import sys
 from pathlib import Path
+from backscroll.cli.mcp.log_import import LogImport
 from backscroll.integrations.mcp.index import StoreIndex
 from backscroll.stores.sqlite import SqliteStore
 from tests.integrations.mcp.logs import importing

@@ -69,6 +69,15 @@ def test_search_names_the_call_that_reads_each_passage(store):
         assert quotations(client.text("read", **call)) == ["The parser drops the last line."]
 
 
+def test_of_equals_the_newest_session_comes_first():
+    store = MemoryStore()
+    for name, month in (("middle", 2), ("newest", 3), ("oldest", 1)):
+        stored(store, name, user(f"the needle of {name}", time=f"2026-0{month}-01T00:00:00Z"))
+    with asking(store) as client:
+        found = client.text("search", query="needle")
+    assert quotations(found) == [f"the needle of {name}" for name in ("newest", "middle", "oldest")]
+
+
 def test_search_is_limited_by_session_and_by_role(store):
     with asking(store) as client:
         assert "last line" not in client.text("search", query="parser", session="second")

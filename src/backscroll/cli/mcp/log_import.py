@@ -40,6 +40,10 @@ class ImportState(NamedTuple):
         values = [noted.get(name) for name in cls._fields]
         return cls(*values) if all(type(value) is int for value in values) else None  # type: ignore[arg-type]
 
+    def continues(self, lines: LogLines) -> bool:
+        """Return whether a log, read from `resume` on, still holds what was imported."""
+        return self.seq >= 0 and self.read <= lines.end and lines.checksum(self.resume, self.read) == self.checksum
+
 
 class LogImport:
     """Imports logs, the newest first. A feed of `Archive`.
@@ -73,51 +77,61 @@ class LogImport:
 
     def _import(self, file: LogFile, index: StoreIndex) -> None:
         known = index.catch_up(file.session)
-        state = ImportState.of(known.facts.imported) if known is not None else None
+        state = None if known is None else ImportState.of(known.facts.imported)
         if state is not None and (state.read, state.mtime) == (file.size, file.mtime):
             return
-        if state is not None and state.read <= file.size and state.seq >= 0:
-            lines = self._read(file, state.resume)
-            if state.read <= lines.end and lines.checksum(state.resume, state.read) == state.checksum:
-                found = sessions_of(file, lines)
-                if all(not each.suffix for each in found):
-                    self._write(file, lines, found, state.seq, index)
-                    return
-        lines = self._read(file, 0)
-        self._write(file, lines, sessions_of(file, lines), 0, index)
+        with LogSessionWriter(self._store, file.session) as writer:
+            imported = writer.imported()  # not from the index: a killed import may have rewound and not appended
+            found = self._sessions(file, ImportState.of(imported))
+            for name, (first, messages) in found.items():
+                if name == file.session:
+                    self._write(writer, first, messages, imported)
+                    continue
+                with LogSessionWriter(self._store, name) as side:
+                    self._write(side, first, messages, None)
+        for name in found:
+            index.catch_up(name)
+
+    def _sessions(self, file: LogFile, state: ImportState | None) -> dict[str, tuple[int, list[Message]]]:
+        """Return the messages of each session of a log, from a place in its branch on."""
+        begin, first = (0, 0) if state is None or state.seq < 0 else (state.resume, state.seq)
+        lines = self._read(file, begin)
+        found = sessions_of(file, lines)
+        if begin and (state is None or not state.continues(lines) or any(each.suffix for each in found)):
+            lines, first = self._read(file, 0), 0
+            found = sessions_of(file, lines)
+        return {
+            file.session + each.suffix: (first, self._noted(file, lines, each, first, several=len(found) > 1))
+            for each in found
+            if each.messages
+        }
 
     def _read(self, file: LogFile, begin: int) -> LogLines:
         lines = read_lines(file.path, begin)
         self.bytes_read += len(lines.data)
         return lines
 
-    def _write(self, file: LogFile, lines: LogLines, found: list[LogSession], first: int, index: StoreIndex) -> None:
-        about = described(file, lines.values) if first == 0 else {}
-        several = len(found) > 1
-        for each in found:
-            if not each.messages:
-                continue
-            name = file.session + each.suffix
-            more = {**about, "parent": file.session} if each.suffix else about
-            with LogSessionWriter(self._store, name) as writer:
-                messages = self._messages(file, lines, each, first, several)
-                if more:
-                    messages[0] = noted(messages[0], more)
-                try:
-                    writer.replace(first, messages)
-                except MessageError:
-                    writer.replace(first, _still_noted(messages))
-            index.catch_up(name)
+    @staticmethod
+    def _write(writer: LogSessionWriter, first: int, messages: list[Message], state: dict[str, Any] | None) -> None:
+        try:
+            writer.replace(first, messages, state)
+        except MessageError:
+            if kept := _still_noted(messages):
+                writer.replace(first, kept, None)
 
     @staticmethod
-    def _messages(file: LogFile, lines: LogLines, each: LogSession, first: int, several: bool) -> list[Message]:
-        """Return the messages with how far the log is imported noted in the last."""
+    def _noted(file: LogFile, lines: LogLines, each: LogSession, first: int, *, several: bool) -> list[Message]:
+        """Return the messages with what the log says noted in the first, and how far it is imported in the last."""
         answers = [at for at, message in enumerate(each.messages) if message["role"] == "assistant"]
         at = answers[-1] if answers else 0
         resume = each.began[at]
         seq = -1 if several else first + at  # sub-agents among the lines: read the whole log again
         state = ImportState(lines.end, resume, seq, lines.checksum(resume, lines.end), file.mtime)
-        return [*each.messages[:-1], noted(each.messages[-1], {"imported": state._asdict()})]
+        messages = [*each.messages[:-1], noted(each.messages[-1], {"imported": state._asdict()})]
+        if first == 0:
+            about = described(file, lines.values) | ({"parent": file.session} if each.suffix else {})
+            messages[0] = noted(messages[0], about)
+        return messages
 
 
 def _still_noted(messages: list[Message]) -> list[Message]:

@@ -1,16 +1,16 @@
 """One session that a log is imported to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from backscroll.errors import MessageError
+from backscroll.errors import ConflictError, MessageError
+from backscroll.integrations.mcp.facts import log_of
 from backscroll.manager.driver import run_sync
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import Message
 from backscroll.notices import warn
 from backscroll.ports import Operation, Store
 from backscroll.session.store_sync import enter, fetch
-
-Redact = Callable[[Message], Message]
 
 
 class LogSessionWriter(ContextManager):
@@ -27,31 +27,43 @@ class LogSessionWriter(ContextManager):
         """Return these messages."""
         return run_sync(self._opened, self._messages(seqs))
 
-    def replace(self, first: int, messages: Sequence[Message]) -> int:
+    def imported(self) -> dict[str, Any]:
+        """Return how far the log is imported, as noted with the branch's last message; empty if it is not."""
+        found: dict[str, Any] = {}
+        for message in self.messages(self.branch()[-1:]):
+            found = log_of(message).get("imported", {})
+        return found
+
+    def replace(self, first: int, messages: Sequence[Message], state: dict[str, Any] | None) -> None:
         """Make these the messages of the branch from its message number `first` on.
 
-        What is the same stays; what differs is rewound, and the rest is appended in one step.
+        What is the same stays; what differs is rewound, and the rest is appended in one step. If there is something to
+        change, the last message is appended in any case, so that the branch ends with how far the log is imported.
 
-        Returns:
-            The number of messages that were appended.
+        Args:
+            first: place in the branch.
+            messages: at least one.
+            state: what `imported` returned before `messages` were read. `None`: not checked.
 
         Raises:
-            ConflictError: Another process imported the same log meanwhile.
+            ConflictError: Another process imported the log meanwhile.
         """
+        if state is not None and self.imported() != state:
+            raise ConflictError(f"session {self.session_id!r} was imported by another process meanwhile")
         branch = self.branch()
         stored = self.messages(branch[first:])
         same = next(
             (at for at, (old, new) in enumerate(zip(stored, messages, strict=False)) if _said(old) != _said(new)),
             min(len(stored), len(messages)),
         )
+        if same == len(stored) == len(messages):
+            return
+        same = min(same, len(messages) - 1)
         if same < len(stored):
             self.rewind(branch[first + same - 1] if first + same else -1)
-        new = list(messages[same:])
-        if new:
-            # Two processes that both found the session as it is now would append the same twice. The key is the same
-            # for both, so that the second adds nothing, or is refused.
-            self.append(*new, idempotency_key=f"log {self._session.history.next_seq}")
-        return len(new)
+        # Two processes that both found the session as it is now would append the same twice. The key is the same for
+        # both, so that the second adds nothing, or is refused.
+        self.append(*messages[same:], idempotency_key=f"log {self._session.history.next_seq}")
 
     def _branch(self) -> Operation[list[int]]:
         yield from enter(self._session)
