@@ -1,4 +1,4 @@
-"""Google ADK: a managed model with requests of the framework, which makes all their contents anew for each."""
+"""Google ADK: a managed model with requests of the framework, which makes all their contents again for each."""
 
 import gc
 import json
