@@ -153,6 +153,15 @@ def test_a_rewritten_log_is_imported_as_it_is_now(tmp_path):
     assert texts(store, "claude-code/s") == ["turn X", *(f"turn {number}" for number in range(1, 9))]
 
 
+def test_a_rewritten_log_that_is_longer_is_read_as_a_whole(tmp_path):
+    store = MemoryStore()
+    log = write(tmp_path / "s.jsonl", said("user", "Go."), said("assistant", [text("Yes.")], id="m1"))
+    run(store, tmp_path)
+    write(log, said("user", "Go on, and much further."), said("assistant", [text("No.")], id="m2"), said("user", "Hm."))
+    run(store, tmp_path)
+    assert texts(store, "claude-code/s") == ["Go on, and much further.", "No.", "Hm."]
+
+
 def test_a_line_that_is_still_written_waits(tmp_path):
     store = MemoryStore()
     whole = said("user", "the second line")
@@ -283,6 +292,30 @@ def test_two_processes_import_the_same_log_once(tmp_path):
     for made, index in zip(runs, indexes, strict=True):
         list(made(index))
     assert texts(stores[0], "claude-code/s") == ["one", "two"]
+
+
+class Racing(SqliteStore):
+    """Lets another process write just before the first append."""
+
+    meanwhile = None
+
+    def append(self, *arguments, **named):
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return super().append(*arguments, **named)
+
+
+def test_two_imports_in_one_moment_append_once(tmp_path):
+    store, other = Racing(tmp_path / "agent.db"), SqliteStore(tmp_path / "agent.db")
+    log = write(tmp_path / "logs" / "s.jsonl", said("user", "one"))
+    store.meanwhile = lambda: run(other, tmp_path / "logs")
+    run(store, tmp_path / "logs")
+    assert texts(store, "claude-code/s") == ["one"]
+    write(log, said("user", "two"), append=True)
+    store.meanwhile = lambda: run(other, tmp_path / "logs")
+    run(store, tmp_path / "logs")
+    assert texts(store, "claude-code/s") == ["one", "two"]
 
 
 class Late(LogImport):
