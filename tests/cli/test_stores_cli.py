@@ -413,6 +413,23 @@ def test_terminal_of_80_columns_shows_a_bar_and_whole_lines(folder: Path, tmp_pa
 # -- what is around a store --
 
 
+def test_import_encrypts_what_it_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a transcript and from an exported file: the store's key is that of the environment."""
+    transcript, database, again = tmp_path / "t.json", tmp_path / "agent.db", tmp_path / "again.db"
+    transcript.write_text(json.dumps([{"role": "user", "content": "The word is xylophone."}]))
+    monkeypatch.setenv("BACKSCROLL_ENCRYPTION_KEY", "A" * 43 + "=")
+    good("import", transcript, database)
+    good("export", database, tmp_path / "plain.jsonl")
+    good("import", tmp_path / "plain.jsonl", again)
+    for file in (database, again):
+        assert found("show", file, "t")["messages"][0]["message"]["content"] == "The word is xylophone."
+    assert b"xylophone" in (tmp_path / "plain.jsonl").read_bytes()
+    for path in (*tmp_path.glob("agent.db*"), *tmp_path.glob("again.db*")):
+        assert not path.is_file() or b"xylophone" not in path.read_bytes()
+    monkeypatch.delenv("BACKSCROLL_ENCRYPTION_KEY")
+    assert "give the `encryption_key`" in bad(2, "show", database, "t")
+
+
 def test_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, blobs, database = "A" * 43 + "=", tmp_path / "blobs", tmp_path / "agent.db"
     added = talk(f"sqlite:///{database}", "s", 3, storage=StorageOptions(str(blobs), 0, key))

@@ -174,7 +174,8 @@ def search_command(
 def export_command(*, place: str, target: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """Copy all sessions of STORE, or those named, to TARGET: another store, or a new file; - is standard output.
 
-    Records are copied unchanged. A file is JSON Lines, and `backscroll import` reads it back.
+    Records are copied unchanged; with the key of an encrypted STORE in the environment, TARGET gets them decrypted. A
+    file is JSON Lines, and `backscroll import` reads it back.
     """
     if target == "-" and as_json:
         raise BadInput("--json and a TARGET of - both write to standard output: use only one")
@@ -203,7 +204,7 @@ def import_command(*, source: str, place: str, sessions: tuple[str, ...], name: 
     new session, named after the file unless --as names it. A SOURCE of - is standard input.
     """
     with places.blamed(), moving.source_of(source) as found:
-        store = places.any_store(place)
+        store = places.writable(place)
         if not isinstance(found, list):
             done = moving.copied(found, store, moving.chosen(found, sessions, name))
         elif sessions:

@@ -93,7 +93,7 @@ def _with_layers(store: Store) -> Store:
 
 
 def any_store(place: str) -> Store:
-    """Open an existing store or create a new one."""
+    """Open an existing store or create a new one, with nothing around it, to copy to it what was read."""
     with blamed():
         return open_store(address_of(place))
 
