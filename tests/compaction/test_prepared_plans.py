@@ -15,6 +15,7 @@ from backscroll.compaction.reasoning import sealed
 from backscroll.compaction.strategies import choose
 from backscroll.evaluation.fake_providers import FakeAnthropic, reply
 from backscroll.history.plan import Digest, Edit
+from backscroll.stores.memory import MemoryStore
 from tests.bound_agent import BETAS, BINDING
 from tests.builders import ASK, BUDGETS, MessageFactory, checkpointing, conversations
 from tests.fakes import RecordingSession, count_quarter
@@ -328,6 +329,27 @@ def test_anything_but_an_append_ends_it(what):
         add_result(watched, number)
         watched.view(BUDGET)  # checks the view, whose plan knows of the change
     assert compactions(watched)
+
+
+def test_a_rewind_of_another_writer_ends_it_too():
+    """The request that foresees is stored behind the rewind, which its writer did not know of."""
+    store = MemoryStore()
+    options: dict[str, Any] = {"session": "s", "store": store, "tokenizer": count_quarter, "budget": BUDGET}
+    one, other = ContextManager(**options), ContextManager(**options)
+    one.append(TALK.say("user", "Read the files."))
+    number = 0
+    while number == 0 or one._session.lanes["main"].foreseen is None:
+        one.append(TALK.call([f"c{number}"], f"{number}", {}), *TALK.results([(f"c{number}", "words " * 50)]))
+        one.get_messages_for_request()
+        number += 1
+    other.rewind(2)
+    one.append(TALK.say("user", "Go on."))
+    for manager in (one, other):
+        assert len(manager.get_messages()) == 4
+        assert manager._session.lanes["main"].foreseen is None
+    assert one.get_messages_for_request() == other.get_messages_for_request()
+    one.close()
+    other.close()
 
 
 def test_a_plan_of_another_prompt_is_not_adopted():

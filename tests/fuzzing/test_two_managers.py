@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFoundError
@@ -141,6 +141,7 @@ class Two:
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # rules that find no room in so small a digest
 @given(st.integers(0, 2**64), st.integers(1, 60), st.sampled_from([3, 10, 10_000]))
+@example(801, 35, 3)  # a request that foresees a compaction is stored after the other's rewind
 @settings(max_examples=examples(30))
 def test_two_managers_keep_one_conversation(seed, steps, every):
     """Nothing is lost, doubled or mixed up, and what one of them sends is always what a provider takes."""

@@ -214,13 +214,18 @@ class LaneState:
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
-        self._end_foresight()
-        self.sent, self.stale, self.unlike_sent = None, up_to(self.stale, to), up_to(self.unlike_sent, to)
-        self.passing = tuple([found for found in self.passing if found[0] <= to])
+        self.forget_request(to)
+        self.stale, self.unlike_sent = up_to(self.stale, to), up_to(self.unlike_sent, to)
         if self.summary is not None and self.summary.last > to:
             self.summary = None
         self._forget_native(to + 1)
         self.calibrator.forget()
+
+    def forget_request(self, to: int) -> None:
+        """Forget the newest request: what it showed behind `to` was rewound."""
+        self.sent = None
+        self.passing = tuple([found for found in self.passing if found[0] <= to])
+        self._end_foresight()
 
     def _summarised(self, event: SummaryMade) -> None:
         """Keep a summary for the next compaction."""

@@ -247,10 +247,20 @@ class SessionState:
         if isinstance(event, RequestRecorded):
             self.answering = event.lane
             lane.passing = event.ephemerals
+            newest = self.history.last
+            if newest is None or newest.seq != event.last:
+                self._forget_if_rewound(lane, event.last)
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
                 self.pending_notifications += lane.restore_required(self.history)
+
+    def _forget_if_rewound(self, lane: LaneState, last: int) -> None:
+        """Forget a request that was stored after another writer's rewind, which took away its newest message `last`."""
+        branch = self.history.branch
+        if last >= 0 and last not in branch:
+            at = branch.position(last)
+            lane.forget_request(branch[at - 1] if at else -1)
 
     def _start_like_another(self, lane: LaneState) -> None:
         """Let a new lane know what the lane knows that it starts from: which reasoning of its view is invalid, for
