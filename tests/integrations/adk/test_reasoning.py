@@ -1,30 +1,15 @@
 """Signed thoughts and bound reasoning: no request holds what a provider would refuse."""
 
 import asyncio
-import random
 from typing import Any
 
 import pytest
 
-from backscroll.evaluation.fake_providers import Reply, reply
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, plugin_of
 from tests.integrations.adk.bound import gemini
 from tests.integrations.adk.scripted import as_gemini
-
-
-def thinker(seed: int) -> Any:
-    """A model that thinks, calls `order` once or twice, and answers after a few steps."""
-    chance, steps = random.Random(seed), iter(range(1_000))
-
-    def answer(request: Any) -> Reply:
-        step = next(steps)
-        thoughts = [f"thought {step} " + "so and so " * chance.choice((5, 40))] * chance.choice((0, 1, 1))
-        called = [("order", {"number": 10 * step + n}) for n in range(chance.choice((1, 1, 2)))]
-        done = step % 12 == 11
-        return reply(f"Step {step}." if done else "", thinking=thoughts, calls=[] if done else called)
-
-    return answer
+from tests.integrations.thinking import thinker
 
 
 def worked(model: Any, budget: int, **options: Any) -> Running:

@@ -1,30 +1,14 @@
 """Reasoning that a provider binds to what came before it: no request holds what it would refuse."""
 
 import asyncio
-import random
-from typing import Any
 
 import pytest
 
-from backscroll.evaluation.fake_providers import Reply, reply
 from tests.integrations import world
 from tests.integrations.agent_framework.agents import agent_of, provider_of, say
 from tests.integrations.agent_framework.bound import BoundAnthropic, BoundOpenAI
 from tests.integrations.agent_framework.scripted import Recorder, as_openai
-
-
-def thinker(seed: int) -> Any:
-    """A model that thinks, calls `order` once or twice, and answers after a few steps."""
-    chance, steps = random.Random(seed), iter(range(1_000))
-
-    def answer(request: Any) -> Reply:
-        step = next(steps)
-        thoughts = [f"thought {step} " + "so and so " * chance.choice((5, 40))] * chance.choice((0, 1, 1))
-        called = [("order", {"number": 10 * step + n}) for n in range(chance.choice((1, 1, 2)))]
-        done = step % 12 == 11
-        return reply(f"Step {step}." if done else "", thinking=thoughts, calls=[] if done else called)
-
-    return answer
+from tests.integrations.thinking import thinker
 
 
 @pytest.mark.parametrize(("client", "budget"), [(BoundAnthropic, 8_000), (BoundOpenAI, 4_000)])
