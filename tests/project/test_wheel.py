@@ -22,6 +22,7 @@ NEEDS_EXTRA = (
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.mcp.{name}" for name in ("command", "log_import", "log_messages", "log_session")),
     *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "screen")),
+    *(f"backscroll.cli.serve.{name}" for name in ("command", "request_log")),
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
     *(f"backscroll.cli.{name}" for name in ("summary_options", "transcripts", "view")),
 )
@@ -32,6 +33,7 @@ FRAMEWORKS = {
     "litellm": ("LiteLLM", "litellm"),
     "mcp": ("The SDK mcp", "mcp"),
     "openai_agents": ("The OpenAI Agents SDK", "openai-agents"),
+    "proxy": ("The proxy", "serve"),
     "pydantic_ai": ("Pydantic AI", "pydantic-ai"),
     "strands": ("Strands", "strands"),
 }

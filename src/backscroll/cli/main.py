@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from backscroll.cli.group import app  # noqa: PLC0415  needs the extra as well
         from backscroll.cli.inspect import command  # noqa: F401, PLC0415  as above
         from backscroll.cli.mcp import command as mcp_command  # noqa: F401, PLC0415  as above
+        from backscroll.cli.serve import command as serve_command  # noqa: F401, PLC0415  as above
         from backscroll.cli.stores import commands  # noqa: F401, PLC0415  as above
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

@@ -97,8 +97,12 @@ class Conversations(Generic[C]):
         try:
             yield found
         finally:
-            with self._lock:
-                found.calls -= 1
+            self.leave(found)
+
+    def leave(self, conversation: C) -> None:
+        """Note that a conversation is used no more that `get` counted as in use."""
+        with self._lock:
+            conversation.calls -= 1
 
     def get(self, key: str, *, in_use: bool = False) -> C:
         """Return the conversation of a key. `in_use`: count it as in use, as `use` does."""

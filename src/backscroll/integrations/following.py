@@ -9,6 +9,7 @@ from array import array
 from collections import deque
 from collections.abc import Generator, Sequence
 from copy import deepcopy
+from itertools import takewhile
 from typing import Any, Generic
 
 from backscroll.errors import ConflictError, ReferenceNotFoundError
@@ -111,6 +112,26 @@ class Following(Generic[Native]):
             return False
         newest = len(self._prints) - len(self._end)
         return all(says == self._translation.says(history[newest + at]) for at, says in enumerate(self._end))
+
+    def in_common(self, history: Sequence[Native]) -> int:
+        """Return with how many of the loaded messages a history begins. All of them are compared."""
+        return self._in_common(history, whole=True)
+
+    def stored_in_common(self, history: Sequence[Native]) -> Generator[Operation[Any], Any, tuple[int, int]]:
+        """Return with how many of the stored messages a history begins, and how many are stored. Loads nothing."""
+        stored: list[Message] = yield get_messages(self._session)
+        redact, said = self._session.config.redact, self._translation.said
+        both = zip(stored, history, strict=False)
+        alike = (said(there) == said(validated(self._to_message(native), redact)) for there, native in both)
+        return sum(takewhile(bool, alike)), len(stored)
+
+    def print_at(self, index: int) -> int:
+        """Return a hash of what the loaded message at an index says. It differs in each process."""
+        return self._prints[index]
+
+    def print_of(self, native: Native) -> int:
+        """Return the same hash of a message of the framework."""
+        return _print(self._translation.says(native))
 
     def seq(self, index: int) -> int:
         """Return the number of the message at an index of the history; -1 before the first."""

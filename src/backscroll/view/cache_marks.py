@@ -216,6 +216,17 @@ def in_blocks(message: Message, *, converse: bool = False) -> Message:
         content = [{"text": content} if converse else {"type": "text", "text": content}]
     elif type(content) is list:
         content = _unmarked(content)
+    return _with_content(message, content)
+
+
+def without_marks(message: Message) -> Message:
+    """Return a message without marks. What does not change is shared, not copied."""
+    content = message.get("content")
+    return _with_content(message, _unmarked(content) if type(content) is list else content)
+
+
+def _with_content(message: Message, content: Any) -> Message:
+    """Return a message with another content and without a mark of its own."""
     if content is message.get("content") and _KEY not in message:
         return message
     left = {key: value for key, value in message.items() if key != _KEY}

@@ -10,10 +10,10 @@ from agents.testing import assistant_message, function_call
 
 from backscroll import ConfigurationError
 from backscroll.integrations.conversations import Conversations
+from backscroll.integrations.item_translation import items_of
 from backscroll.integrations.openai_agents import ItemConversation, ManagedModels, managed
 from backscroll.integrations.openai_agents.conversation import digest_of
 from backscroll.integrations.openai_agents.lines import Lines
-from backscroll.integrations.openai_agents.translation import items_of
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import (
     BOTH_WAYS,

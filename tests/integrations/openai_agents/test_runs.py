@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseFunctionToolCall
 
-from backscroll.integrations.openai_agents.runs import Grouping
-from backscroll.integrations.openai_agents.translation import ItemTranslation, items_of
+from backscroll.integrations.item_runs import Grouping
+from backscroll.integrations.item_translation import ItemTranslation, items_of
 from backscroll.messages.items import gathered
 from tests.integrations.openai_agents.kinds import ITEMS
 

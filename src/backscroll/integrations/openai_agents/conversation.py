@@ -7,9 +7,9 @@ from math import ceil
 from typing import Any
 
 from backscroll.integrations.conversation import Conversation, ModelCall
+from backscroll.integrations.item_runs import Grouping, Item, Run, kind_of, origin_of, plain
+from backscroll.integrations.item_translation import ItemTranslation
 from backscroll.integrations.openai_agents.model_request import ModelRequest
-from backscroll.integrations.openai_agents.runs import Grouping, Item, Run, kind_of, origin_of, plain
-from backscroll.integrations.openai_agents.translation import ItemTranslation
 from backscroll.messages.items import PAIRS
 from backscroll.tokens.usage import estimate_count
 

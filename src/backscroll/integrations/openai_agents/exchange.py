@@ -6,10 +6,10 @@ from agents import Usage
 from agents.items import TResponseStreamEvent
 
 from backscroll.errors import BudgetError, RequestTooLargeError
+from backscroll.integrations.item_runs import Item
 from backscroll.integrations.openai_agents.conversation import ItemConversation, starts_run
 from backscroll.integrations.openai_agents.model_request import ModelRequest
 from backscroll.integrations.openai_agents.recall import RecallTool
-from backscroll.integrations.openai_agents.runs import Item
 from backscroll.integrations.openai_agents.streaming import answer_in
 from backscroll.integrations.overflow_errors import is_overflow
 from backscroll.integrations.overflow_retry import OverflowRetry

@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 
 from backscroll.integrations.conversations import Conversations
+from backscroll.integrations.item_runs import Item
 from backscroll.integrations.openai_agents.conversation import ItemConversation, digest_of
-from backscroll.integrations.openai_agents.runs import Item
 
 
 class Lines:

@@ -11,7 +11,7 @@ from agents.models.interface import Model, ModelTracing
 from openai.types.responses.response_prompt_param import ResponsePromptParam
 
 from backscroll.errors import ConfigurationError
-from backscroll.integrations.openai_agents.runs import Item
+from backscroll.integrations.item_runs import Item
 
 
 class ModelRequest(NamedTuple):

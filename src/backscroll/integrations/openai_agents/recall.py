@@ -8,9 +8,9 @@ from typing import Any
 from agents import FunctionTool
 from agents.tool_context import ToolContext
 
+from backscroll.integrations.item_runs import Item, kind_of, plain
 from backscroll.integrations.openai_agents.conversation import ItemConversation
 from backscroll.integrations.openai_agents.lines import Lines
-from backscroll.integrations.openai_agents.runs import Item, kind_of, plain
 from backscroll.recall.tool import tool_definition
 
 NOT_HERE = "There is no conversation of Backscroll behind this call: nothing can be looked up."

@@ -8,8 +8,8 @@ from agents.items import TResponseInputItem
 from agents.memory import SessionABC, SessionSettings
 
 from backscroll.errors import ConfigurationError
-from backscroll.integrations.openai_agents.runs import Grouping
-from backscroll.integrations.openai_agents.translation import ItemTranslation, items_of
+from backscroll.integrations.item_runs import Grouping
+from backscroll.integrations.item_translation import ItemTranslation, items_of
 from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.lock import FairLock
 from backscroll.messages import Message

@@ -1,9 +1,9 @@
-"""How runs of items are read, compared and written."""
+"""How runs of items of the Responses API are read, compared and written."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backscroll.integrations.openai_agents.runs import Item, Run, kind_of, origin_of, plain
+from backscroll.integrations.item_runs import Item, Run, kind_of, origin_of, plain
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 from backscroll.messages.items import call_id, is_envelope

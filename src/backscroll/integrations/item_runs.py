@@ -1,4 +1,4 @@
-"""Items of the SDK in runs, one for each stored message. Only new items are read at each step.
+"""Items of the Responses API in runs, one for each stored message. Only new items are read at each step.
 
 One response of a model is several items. They stay together, so that reasoning is never parted from what followed it:
 a run is all items in a row that a model made, or one item of anybody else.

@@ -1,0 +1,1 @@
+"""The command `backscroll serve`, and what it prints."""

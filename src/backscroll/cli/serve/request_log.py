@@ -1,0 +1,124 @@
+"""Lines for a terminal: a line a request, and what all of them came to."""
+
+import textwrap
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from backscroll.cli import screen
+
+_UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
+_FIXED = 57
+"""Columns of a line without the model's name."""
+_INDENT = " " * 9
+
+
+class Reported(Protocol):
+    """A request, as the proxy reports it."""
+
+    method: str
+    path: str
+    what: str
+    why: str
+    session: str
+    model: str
+    received_bytes: int
+    sent_bytes: int
+    refusals: int
+    status: int
+    input_tokens: int
+    cached_tokens: int
+
+
+class Summed(Protocol):
+    """All requests."""
+
+    requests: int
+    by_outcome: dict[str, int]
+    refusals: int
+    received_bytes: int
+    sent_bytes: int
+    input_tokens: int
+    cached_tokens: int
+
+
+class RequestLog:
+    """Writes the lines.
+
+    Args:
+        write: Takes text.
+        width: Columns of the terminal.
+        now: Returns the time of day.
+    """
+
+    def __init__(self, write: Callable[[str], object], width: int, now: Callable[[], datetime] = datetime.now) -> None:
+        self._write, self._width, self._now = write, max(width, _FIXED), now
+        self._is_begun = False
+
+    def add(self, request: Reported) -> None:
+        """Write the line of a request."""
+        if not self._is_begun:
+            self._is_begun = True
+            self._line("time", "what was done", "received", "sent", "tokens", "cached", "model")
+        managed = request.received_bytes > 0
+        cached = f"{request.cached_tokens / request.input_tokens:.0%}" if request.input_tokens else ""
+        self._line(
+            f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if managed else "",
+            size(request.sent_bytes) if managed else "", f"{request.input_tokens:,}" if request.input_tokens else "",
+            cached, request.model or f"{request.method} {request.path}",
+        )  # fmt: skip  # one column a value would hide the call
+        for note in _notes(request):
+            self.note(note)
+
+    def note(self, text: str) -> None:
+        """Write a note below a line."""
+        shown = screen.line(text)
+        wrapped = textwrap.wrap(shown, self._width, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        self._write("".join(f"{line}\n" for line in wrapped))
+
+    def sum_up(self, totals: Summed) -> None:
+        """Write what all requests came to."""
+        counts = ", ".join(f"{number:,} {what}" for what, number in sorted(totals.by_outcome.items()))
+        lines = [f"{totals.requests:,} requests{f': {counts}' if counts else ''}"]
+        if totals.received_bytes:
+            saved = 1 - totals.sent_bytes / totals.received_bytes
+            lines.append(f"{size(totals.received_bytes)} received, {size(totals.sent_bytes)} sent ({saved:.0%} less)")
+        if totals.input_tokens:
+            cached = totals.cached_tokens / totals.input_tokens
+            lines.append(
+                f"{totals.input_tokens:,} input tokens as providers counted them, {cached:.0%} from their caches"
+            )
+        for line in lines:
+            self._write("".join(f"{each}\n" for each in textwrap.wrap(line, self._width)))
+
+    def _line(self, *columns: str) -> None:
+        time, did, received, sent, tokens, cached, model = columns
+        fixed = f"{time:<8} {did:<14.14} {received:>8} {sent:>8} {tokens:>9} {cached:>6}"
+        room = self._width - len(fixed) - 1
+        shown = screen.line(model)
+        if len(shown) > room:
+            shown = f"{shown[: room - 1]}…" if room > 4 else ""
+        self._write(f"{fixed} {shown}".rstrip() + "\n")
+
+
+def size(number: int) -> str:
+    """Return a number of bytes in at most eight characters, such as `96.1 kB`."""
+    for unit, name in _UNITS:
+        if number >= unit:
+            return f"{number / unit:.1f} {name}"
+    return f"{number} B"
+
+
+def _did(request: Reported) -> str:
+    """Return what was done with a request, or the status of an error."""
+    return f"{request.what}" if request.status < 400 else f"error {request.status}"
+
+
+def _notes(request: Reported) -> list[str]:
+    found = [request.why] if request.why else []
+    if request.refusals:
+        times = "once" if request.refusals == 1 else f"{request.refusals} times"
+        found.append(f"refused {times} as too long, and sent again shorter")
+    if request.status >= 400 and request.what not in ("refused", "passed on"):
+        found.append(f"{request.what}; the provider answered {request.status}")
+    return found

@@ -1,0 +1,33 @@
+"""A local proxy for agents that cannot be changed: requests that grow too long go on as views.
+
+It speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view, and all other
+requests, go on byte for byte.
+
+- `application.py`    the server, who may use it, and its totals
+- `handing_on.py`     one request and its answer, which is handed on as it comes
+- `managing.py`       finds the conversation of a request and makes its view
+- `managed_request.py` what is managed of a request; `exchange.py` what is sent for it, and shorter if it is refused
+- `conversation.py`   one conversation; `lines.py` which one a request belongs to
+- `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
+- `request_body.py`   the client's bytes with other messages; `json_text.py` and `given.py` keep the client's spelling
+- `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
+- `marks.py`          marks for Anthropic's prompt cache
+- `answer.py`         usage and refusals, read from a copy of an answer
+- `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on
+- `report.py`         what is reported of each request
+- `settings.py`       what a proxy is set up with
+"""
+
+from backscroll.errors import ConfigurationError
+
+try:
+    import httpx as _httpx  # noqa: F401  # reports a missing extra before other imports fail
+    import starlette as _starlette  # noqa: F401
+except ImportError as error:
+    raise ConfigurationError("The proxy is not installed: pip install 'backscroll[serve]'") from error
+
+from backscroll.integrations.proxy.application import make_app
+from backscroll.integrations.proxy.report import Report, Totals
+from backscroll.integrations.proxy.settings import ProxySettings
+
+__all__ = ["ProxySettings", "Report", "Totals", "make_app"]

@@ -1,0 +1,68 @@
+"""Anthropic's Messages API."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from backscroll.integrations.proxy.given import Given
+from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
+from backscroll.integrations.proxy.translation import WireTranslation
+from backscroll.messages.items import kind_of
+
+_SESSION = re.compile(r"session_([0-9A-Za-z-]{8,64})")
+"""Claude Code's session in `metadata.user_id`."""
+
+
+class Anthropic(Protocol):
+    """`POST /v1/messages`, and `/v1/messages/count_tokens`."""
+
+    name = "anthropic"
+    path = re.compile(r"(?:/v1)?/messages(?:/count_tokens)?")
+    list_key = "messages"
+    id_headers = ("x-claude-code-session-id",)
+    translation = WireTranslation()
+
+    def id_in(self, fields: Fields) -> str | None:
+        """Return the session in `metadata.user_id`, or all of it."""
+        metadata = fields.get("metadata")
+        user = metadata.get("user_id") if isinstance(metadata, dict) else None
+        if not isinstance(user, str) or not user:
+            return None
+        found = _SESSION.search(user)
+        return found[1] if found else _session_in_json(user) or user
+
+    def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
+        """Return the reason where the provider shortens the conversation, or keeps it."""
+        if fields.get("thread"):
+            return "the provider keeps the history (`thread`)"
+        edits = fields.get("context_management")
+        if (isinstance(edits, dict) and edits.get("edits")) or fields.get("compaction"):
+            return "the client lets the provider compact"
+        if any(kind_of(block) == "compaction" for item in items for block in _blocks(item)):
+            return "the client lets the provider compact"
+        return None
+
+    def system(self, fields: Fields) -> str | None:
+        """Return the text of `system`."""
+        return text_of(fields.get("system")) or None
+
+    def max_output(self, fields: Fields) -> int | None:
+        """Return `max_tokens`."""
+        return whole_number(fields.get("max_tokens"))
+
+
+def _blocks(item: dict[str, Any]) -> list[Any]:
+    content = item.get("content")
+    return content if isinstance(content, list) else []
+
+
+def _session_in_json(user: str) -> str | None:
+    if not user.startswith("{"):
+        return None
+    try:
+        found = json.loads(user)
+    except ValueError:
+        return None
+    session = found.get("session_id") if isinstance(found, dict) else None
+    return session if isinstance(session, str) and session else None

@@ -1,0 +1,95 @@
+"""One conversation of a client: its view, and what of a request it has seen before."""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backscroll.integrations.conversation import Conversation, ModelCall
+from backscroll.integrations.following import COMPARED
+from backscroll.integrations.proxy.shown import Shown
+from backscroll.integrations.translation import Translation
+from backscroll.manager.driver import run_async_each
+from backscroll.view.view_message import ViewMessage
+
+
+class ProxiedConversation(Conversation[Any]):
+    """The manager of one conversation.
+
+    Args:
+        translation: Reads the messages of its API.
+        options: Options of `backscroll.AsyncContextManager`.
+    """
+
+    def __init__(self, translation: Translation[Any], options: Mapping[str, Any]) -> None:
+        super().__init__(translation, options)
+        self.left: set[tuple[int, int]] = set()
+        """Where the client left this conversation for another continuation: an index, and a hash of what it left."""
+        self.newest: NewestRequest | None = None
+        """What was sent last."""
+        self._spelled = array("q")
+        """A hash of each message of the newest request as the client wrote it."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages are loaded."""
+        return len(self._following)
+
+    def continued_by(self, history: Sequence[Any]) -> bool:
+        """Return whether a request goes on from what is loaded, as far as the newest messages show."""
+        return self._following.continues(history)
+
+    def in_common(self, history: Sequence[Any]) -> int:
+        """Return with how many of the loaded messages a request begins."""
+        return self._following.in_common(history)
+
+    async def stored_in_common(self, history: Sequence[Any]) -> tuple[int, int]:
+        """Return with how many of the stored messages a request begins, and how many are stored."""
+        return await run_async_each(self._opened, self._following.stored_in_common(history))
+
+    def leaves(self, at: int) -> None:
+        """Note that a request goes on in another way from the message at this index."""
+        self.left.add((at, self._following.print_at(at)))
+
+    def was_left(self, history: Sequence[Any], at: int) -> bool:
+        """Return whether the client left this very continuation before: both go on, then."""
+        return at < len(history) and (at, self._following.print_of(history[at])) in self.left
+
+    async def view_for(self, history: Sequence[Any], spelled: Sequence[int], call: ModelCall) -> list[Any] | None:
+        """Load what is new in a request and return the view to send.
+
+        Args:
+            history: The messages of the request.
+            spelled: A hash of each as the client wrote it.
+            call: The request.
+
+        Returns:
+            The client's own messages, and `Shown` for all others. `None`: nothing is left out, so the client's own
+            request is the view.
+
+        Raises:
+            BudgetError: The messages that must stay do not fit the budget.
+            MessageError: A message cannot be stored.
+            StoreError: The store failed.
+        """
+        older = max(0, len(self._spelled) - COMPARED)  # the newest are compared in any case: marks move there
+        same = len(spelled) >= len(self._spelled) and self._spelled[:older] == array("q", spelled[:older])
+        view = await self.view_of(history, call._replace(first=not same))
+        self._spelled = array("q", spelled)
+        return view if self._session.lane(call.lane).plan.edits else None
+
+    def _native(self, shown: ViewMessage, history: Sequence[Any]) -> Any:
+        native = super()._native(shown, history)
+        natives = [history[index] for index in shown.indexes]
+        return native if len(natives) == 1 and native is natives[0] else Shown(native, natives)
+
+
+class NewestRequest:
+    """The messages that a conversation sent last, for requests that only ask how long they are.
+
+    Args:
+        texts: The messages as JSON. `None`: those of the client.
+        messages: How many messages of the client they show.
+    """
+
+    def __init__(self, texts: Sequence[str] | None, messages: int) -> None:
+        self.texts, self.messages = texts, messages

@@ -1,0 +1,123 @@
+"""One request of a client that is managed: what is sent for it, again shorter if it is refused, and what came of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from backscroll.errors import BudgetError, RequestTooLargeError
+from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_retry import OverflowRetry
+from backscroll.integrations.proxy.conversation import NewestRequest, ProxiedConversation
+from backscroll.integrations.proxy.managed_request import ManagedRequest
+from backscroll.integrations.proxy.marks import remarked
+from backscroll.integrations.proxy.request_body import text_of
+from backscroll.integrations.proxy.shown import Shown
+
+
+class Exchange:
+    """A request and its answer.
+
+    Args:
+        conversation: The conversation that it belongs to.
+        request: The request.
+        name: The name of the conversation.
+    """
+
+    def __init__(self, conversation: ProxiedConversation, request: ManagedRequest, name: str) -> None:
+        self.conversation = conversation
+        self._protocol, self._body, self._natives, self._call = (
+            request.protocol, request.body, request.natives, request.call,
+        )  # fmt: skip  # one thought
+        self._before = conversation.newest
+        self._retry = OverflowRetry(conversation)
+        self._views = 0
+        self.name = name
+        """The name of the conversation."""
+        self.content = self._body.raw
+        """The bytes to send."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._call.lane
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the content is not what the client sent."""
+        return self.content is not self._body.raw
+
+    async def prepare(self) -> None:
+        """Make the view to send.
+
+        Raises:
+            BudgetError: The messages that must stay do not fit the budget.
+            MessageError: A message cannot be stored.
+            StoreError: The store failed.
+        """
+        spelled = [hash(_spelling(self._protocol.items([native]))) for native in self._natives]
+        view = await self.conversation.view_for(self._natives, spelled, self._call)
+        self._views = self.conversation.views
+        texts = None if view is None else self._texts(view)
+        self.conversation.newest = NewestRequest(texts, len(self._natives))
+        self.content = self._body.raw if texts is None else self._body.with_items(texts)
+
+    async def shorten(self, error: str) -> bool:
+        """Make a shorter view, if the provider refused the request as too long. Returns whether there is one to send.
+
+        Args:
+            error: The body of the provider's answer.
+        """
+        if not is_overflow(error):
+            return False
+        try:
+            self._retry.rejected(_Refused(error), self._call.lane)
+            await self.prepare()
+        except (BudgetError, RequestTooLargeError):
+            return False
+        return True
+
+    def answered(self, response: dict[str, Any] | None, rejection: Exception | None) -> None:
+        """Record what the provider said of the request.
+
+        Nothing is recorded of a view that is not the newest: the figures would be taken for another request's.
+
+        Args:
+            response: What `observe_response` reads. `None`: the answer says nothing.
+            rejection: The event of a stream by which it refused the request as too long. The client asks again.
+        """
+        if self.conversation.views != self._views:
+            return
+        if rejection is not None:
+            self._retry.rejected(rejection, self._call.lane)
+        elif response is not None:
+            self.conversation.observe_response(response, lane=self._call.lane)
+
+    def _texts(self, view: Sequence[Any]) -> list[str]:
+        """Return the messages of a view as JSON, those of the client in its own words."""
+        items: list[dict[str, Any]] = []
+        likes: list[Any] = []
+        digest = previous = None
+        before = self._newest_before()
+        for each in view:
+            own, given = (each.native, each.natives) if isinstance(each, Shown) else (each, [each])
+            if not given and digest is None:
+                digest = len(items)
+            if before is not None and each is before:
+                previous = len(items)
+            shown, like = self._protocol.items([own]), self._protocol.items(given)
+            items += shown
+            likes += like if len(like) == len(shown) else [None] * len(shown)
+        marked = remarked(items, self._body.fields, digest=digest, previous=previous)
+        return [text_of(item, like) for item, like in zip(marked, likes, strict=True)]
+
+    def _newest_before(self) -> Any:
+        """Return the newest message of the request before; `None` if there is none, or it is gone."""
+        at = -1 if self._before is None else self._before.messages - 1
+        return self._natives[at] if 0 <= at < len(self._natives) else None
+
+
+class _Refused(Exception):
+    """A provider's answer that refuses a request."""
+
+
+def _spelling(items: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple([text_of(item) for item in items])

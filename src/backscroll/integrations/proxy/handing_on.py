@@ -1,0 +1,214 @@
+"""One request: what is sent for it, and its answer handed on as it comes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx
+from starlette.types import Send
+
+from backscroll.errors import MessageError
+from backscroll.integrations.proxy import report as outcomes
+from backscroll.integrations.proxy.answer import AnswerReader, decoded
+from backscroll.integrations.proxy.exchange import Exchange
+from backscroll.integrations.proxy.headers import of_answer
+from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
+from backscroll.integrations.proxy.managing import Managing
+from backscroll.integrations.proxy.protocol import Protocol
+from backscroll.integrations.proxy.report import Report
+from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.upstream import Upstream
+from backscroll.notices import warn
+from backscroll.tokens.responses import read_usage
+
+_COUNTING = "/count_tokens"
+
+
+class _RefusedHereError(Exception):
+    """A request is not sent."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class HandingOn:
+    """Hands requests on.
+
+    Args:
+        settings: The settings of the proxy.
+        managing: Its conversations.
+        upstream: The providers' servers.
+        log: Called with each request when its answer has ended.
+    """
+
+    def __init__(
+        self, settings: ProxySettings, managing: Managing, upstream: Upstream, log: Callable[[Report], object]
+    ) -> None:
+        self._settings, self._managing, self._upstream, self._log = settings, managing, upstream, log
+
+    async def __call__(self, incoming: Incoming, send: Send) -> None:
+        """Answer a request."""
+        report = Report(incoming.method, incoming.path)
+        try:
+            raw, is_whole = await incoming.read()
+            if is_whole:
+                await _while_client_stays(incoming, self._answer(incoming, raw, send, report))
+            else:
+                await self._hand_on(incoming, _all_of(raw, incoming), None, send, report)
+        except ClientLeft:
+            return
+        except _RefusedHereError as refused:
+            report.what, report.status, report.why = outcomes.REFUSED, refused.status, str(refused)
+            await _answer_here(send, refused)
+        except Exception as error:  # the server closes the connection, so that no client takes it for the whole answer
+            report.why = f"the answer broke off: {type(error).__name__}: {error}"
+            raise
+        finally:
+            self._log(report)
+
+    async def _answer(self, incoming: Incoming, raw: bytes, send: Send, report: Report) -> None:
+        protocol = self._managing.protocol_of(incoming.path) if incoming.method == "POST" else None
+        async with AsyncExitStack() as stack:
+            exchange, content = None, raw
+            if protocol is not None:
+                exchange, content = await self._content(stack, protocol, incoming, raw, report)
+            await self._hand_on(incoming, content, exchange, send, report)
+
+    async def _content(
+        self, stack: AsyncExitStack, protocol: Protocol, incoming: Incoming, raw: bytes, report: Report
+    ) -> tuple[Exchange | None, bytes]:
+        """Return the request with its view, if it is managed, and the bytes to send."""
+        report.received_bytes = report.sent_bytes = len(raw)
+        try:
+            body = await self._managing.read(protocol, raw)
+        except MessageError as error:
+            report.what, report.why = outcomes.LEFT_ALONE, str(error)
+            return None, raw
+        if incoming.path.endswith(_COUNTING):
+            counted = self._managing.counted(protocol, incoming.headers, body)
+            report.what, report.sent_bytes = outcomes.COUNTED, len(counted or raw)
+            return None, raw if counted is None or self._settings.shadow else counted
+        report.why = protocol.left_alone(incoming.headers, body.fields, body.items) or ""
+        if report.why:
+            report.what = outcomes.LEFT_ALONE
+            return None, raw
+        try:
+            exchange = await stack.enter_async_context(self._managing.exchange(protocol, incoming.headers, body))
+        except Exception as error:
+            report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
+            if self._settings.strict:
+                raise _RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
+            return None, raw
+        return self._prepared(exchange, raw, report)
+
+    def _prepared(self, exchange: Exchange | None, raw: bytes, report: Report) -> tuple[Exchange | None, bytes]:
+        if exchange is None:
+            report.what, report.why = outcomes.LEFT_ALONE, "it looks back at an earlier part of its conversation"
+            return None, raw
+        report.session, report.model = exchange.name, exchange.model
+        report.what, report.sent_bytes = outcomes.AS_IT_CAME, len(exchange.content)
+        if exchange.is_rewritten:
+            report.what = outcomes.SHADOW if self._settings.shadow else outcomes.COMPACTED
+        return (None, raw) if self._settings.shadow else (exchange, exchange.content)
+
+    async def _hand_on(
+        self, incoming: Incoming, content: Any, exchange: Exchange | None, send: Send, report: Report
+    ) -> None:
+        """Send a request until it is accepted, and hand on the answer."""
+        while True:
+            try:
+                response = await self._upstream.send(incoming, content, is_read=exchange is not None)
+            except httpx.TransportError as error:
+                raise _RefusedHereError(
+                    502, f"the provider cannot be reached: {type(error).__name__}: {error}"
+                ) from error
+            try:
+                shorter = await self._handed_on(response, exchange, send, report)
+            finally:
+                await response.aclose()
+            if shorter is None:
+                return
+            content, report.refusals = shorter, report.refusals + 1
+            report.what, report.sent_bytes = outcomes.COMPACTED, len(shorter)
+
+    async def _handed_on(
+        self, response: httpx.Response, exchange: Exchange | None, send: Send, report: Report
+    ) -> bytes | None:
+        """Hand on an answer. Returns what to send instead, if the provider refused the request as too long."""
+        headers, status = response.headers, response.status_code
+        encoding = headers.get("content-encoding", "").lower()
+        reader = AnswerReader(headers.get("content-type", ""), encoding)
+        chunks = response.aiter_raw()
+        read: list[bytes] = []
+        if exchange is not None and status >= 400:
+            read = [chunk async for chunk in chunks]
+            if await _shortened(exchange, decoded(b"".join(read), encoding)):
+                return exchange.content
+        elif exchange is not None:  # the first bytes may hold a refusal, and nothing was handed on yet
+            read = [await anext(chunks, b"")]
+            reader.feed(read[0])
+            if reader.rejection is not None and await _shortened(exchange, str(reader.rejection)):
+                return exchange.content
+        report.status = status
+        await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
+        for chunk in read:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        async for chunk in chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if exchange is not None:
+                reader.feed(chunk)
+        await send({"type": "http.response.body", "body": b""})
+        if exchange is not None and status < 400:
+            _observe(exchange, reader, report)
+        return None
+
+
+async def _shortened(exchange: Exchange, error: str) -> bool:
+    try:
+        return await exchange.shorten(error)
+    except Exception as failure:
+        warn(f"no shorter view could be made of a request that was refused as too long: {failure}")
+        return False
+
+
+def _observe(exchange: Exchange, reader: AnswerReader, report: Report) -> None:
+    response = reader.response()
+    try:
+        exchange.answered(response, reader.rejection)
+        counted = None if response is None else read_usage(response)
+    except Exception as failure:
+        warn(f"the usage of an answer could not be recorded: {failure}")
+        return
+    if counted is not None:
+        report.input_tokens, report.cached_tokens = counted.prompt, counted.read
+
+
+async def _while_client_stays(incoming: Incoming, work: Any) -> None:
+    """Run a coroutine, and cancel it if the client closes its connection."""
+    working, leaving = asyncio.create_task(work), asyncio.create_task(incoming.has_left())
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientLeft
+        working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _all_of(read: bytes, incoming: Incoming) -> AsyncIterator[bytes]:
+    yield read
+    async for chunk in incoming.rest():
+        yield chunk
+
+
+async def _answer_here(send: Send, refused: _RefusedHereError) -> None:
+    """Answer with an error in a shape that the clients of all APIs read."""
+    error = {"type": "error", "error": {"type": "api_error", "message": str(refused)}}
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(error).encode()})

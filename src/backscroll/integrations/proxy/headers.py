@@ -1,0 +1,44 @@
+"""Which headers of a request and of an answer are handed on: all but those of one connection."""
+
+from collections.abc import Iterable
+
+Pairs = list[tuple[bytes, bytes]]
+_OF_A_CONNECTION = frozenset(
+    (
+        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
+        b"trailer", b"trailers", b"transfer-encoding", b"upgrade",
+    )
+)  # fmt: skip  # one thought
+_READABLE = (b"gzip", b"deflate")
+_TOKEN = b"x-backscroll-token"
+
+
+def of_request(given: Iterable[tuple[bytes, bytes]], length: int | None, *, is_read: bool) -> Pairs:
+    """Return the headers of a request to the provider. Its client adds `host`.
+
+    Args:
+        given: Those of the client, in lower case.
+        length: Bytes of the body, if it is known here. `None`: as the client says.
+        is_read: Whether the answer is read here: it must then come in an encoding that can be read.
+    """
+    dropped = {b"host", _TOKEN} | ({b"content-length"} if length is not None else set())
+    found = _handed_on(given, dropped)
+    if length is not None:
+        found.append((b"content-length", str(length).encode()))
+    if is_read:
+        accepted = b", ".join(value for name, value in found if name == b"accept-encoding").lower()
+        found = [pair for pair in found if pair[0] != b"accept-encoding"]
+        known = [each for each in _READABLE if each in accepted]
+        found.append((b"accept-encoding", b", ".join(known) or b"identity"))
+    return found
+
+
+def of_answer(given: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """Return the headers of an answer to the client: its bytes are handed on as they are, so their length holds."""
+    return _handed_on([(name.lower(), value) for name, value in given], set())
+
+
+def _handed_on(given: Iterable[tuple[bytes, bytes]], dropped: set[bytes]) -> Pairs:
+    pairs = list(given)
+    named = {each.strip().lower() for name, value in pairs if name == b"connection" for each in value.split(b",")}
+    return [pair for pair in pairs if pair[0] not in _OF_A_CONNECTION | named | dropped]

@@ -1,0 +1,63 @@
+"""A client's request as it arrives: its headers, its body, and whether the client is still there."""
+
+from collections.abc import AsyncIterator
+
+from starlette.types import Receive, Scope
+
+LARGEST = 64_000_000
+"""Bytes of a body that is read as a whole. Providers accept up to 32 MB; a larger one is handed on as it comes."""
+
+
+class ClientLeft(Exception):
+    """The client closed its connection."""
+
+
+class Incoming:
+    """A request.
+
+    Args:
+        scope: Of ASGI.
+        receive: Of ASGI.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._receive = receive
+        self.scope = scope
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.pairs: list[tuple[bytes, bytes]] = list(scope["headers"])
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.pairs}
+        self._is_read = False
+
+    async def read(self) -> tuple[bytes, bool]:
+        """Return the body, or as much as is read of one that is too large, and whether that is all of it.
+
+        Raises:
+            ClientLeft: The client closed its connection meanwhile.
+        """
+        chunks, size = [], 0
+        async for chunk in self.rest():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > LARGEST:
+                break
+        return b"".join(chunks), self._is_read
+
+    async def rest(self) -> AsyncIterator[bytes]:
+        """Yield what was not read of the body.
+
+        Raises:
+            ClientLeft: The client closed its connection meanwhile.
+        """
+        while not self._is_read:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            self._is_read = not message.get("more_body", False)
+            if message.get("body"):
+                yield message["body"]
+
+    async def has_left(self) -> None:
+        """Wait until the client closes its connection. The body must have been read."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass

@@ -1,0 +1,128 @@
+"""Which conversation a request belongs to.
+
+A client's own id covers a session with all its sub-agents and side requests, and some clients send none. Requests of
+one id that begin with the same message are told apart by their prefix: a request belongs to the conversation that it
+goes on from. If it goes on from none, it is an edit of the one that it has most in common with, or another agent's.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+from weakref import WeakValueDictionary
+
+from backscroll.integrations.conversations import Conversations
+from backscroll.integrations.proxy.conversation import ProxiedConversation
+from backscroll.ports import Store
+
+_MOST_READ = 16
+"""Stored conversations that are compared with a request that goes on from no open one: the newest."""
+
+_NUMBER = re.compile(r"~(\d{1,9})$")
+"""What ends the name of each conversation of a group but the first."""
+
+
+class Lines:
+    """The conversations of one API.
+
+    Args:
+        conversations: The table that they are in.
+        store: Where they are stored. `None`: nowhere.
+    """
+
+    def __init__(self, conversations: Conversations[ProxiedConversation], store: Store | None) -> None:
+        self._conversations = conversations
+        self._store = store
+        self._names: dict[str, list[str]] = {}
+        """Names by what the conversations have in common: the client's id and the first message. The newest is last."""
+        self._is_read = store is None
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._reading = asyncio.Lock()
+
+    async def name_of(self, group: str, history: Sequence[Any]) -> str | None:
+        """Return the name of the conversation of a request; `None` for one that only looks back.
+
+        Args:
+            group: The client's id and the first message.
+            history: The messages of the request.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        lock = self._locks.setdefault(group, asyncio.Lock())
+        async with lock:
+            return await self._name_of(group, history)
+
+    def known(self, group: str, history: Sequence[Any]) -> ProxiedConversation | None:
+        """Return the open conversation that a request goes on from, without a change; `None` if there is none."""
+        fits = [each for _, each in self._open(group) if each.continued_by(history)]
+        return max(fits, key=lambda each: each.messages, default=None)
+
+    async def _name_of(self, group: str, history: Sequence[Any]) -> str | None:
+        await self._read_names()
+        fits = [(each.messages, name) for name, each in self._open(group) if each.continued_by(history)]
+        if fits:
+            return max(fits)[1]
+        found = await self._alike(group, history)
+        if found is None:
+            return self._new(group)
+        same, length, name = found
+        if same == length:
+            return name
+        if same == len(history):
+            return None
+        conversation = self._conversations.get(name)
+        if conversation.calls or conversation.was_left(history, same):
+            return self._new(group)
+        if same < conversation.messages:  # else only its store was read
+            conversation.leaves(same)
+        return name
+
+    async def _alike(self, group: str, history: Sequence[Any]) -> tuple[int, int, str] | None:
+        """Return the conversation that begins most like a request: messages in common, its length, its name."""
+        found = [(each.in_common(history), each.messages, name) for name, each in self._open(group) if each.messages]
+        names = {name for *_, name in found}
+        closed = [name for name in reversed(self._names.get(group, ())) if name not in names]
+        for name in closed[:_MOST_READ] if self._store is not None else ():
+            same, length = await self._conversations.get(name).stored_in_common(history)
+            if length:
+                found.append((same, length, name))
+        found = [each for each in found if each[0]]
+        whole = [each for each in found if each[0] == each[1]]
+        return max(whole or found, default=None)
+
+    def _open(self, group: str) -> list[tuple[str, ProxiedConversation]]:
+        found = ((name, self._conversations.known(name)) for name in self._names.get(group, ()))
+        known = [(name, each) for name, each in found if each is not None]
+        if self._store is None and group in self._names:
+            self._names[group] = [name for name, _ in known]  # a closed one is nowhere
+        return known
+
+    def _new(self, group: str) -> str:
+        names = self._names.setdefault(group, [])
+        name = next(name for number in count(1) if (name := _numbered(group, number)) not in names)
+        names.append(name)
+        return name
+
+    async def _read_names(self) -> None:
+        """Read once which conversations an earlier process stored."""
+        if self._is_read:
+            return
+        async with self._reading:
+            if self._is_read:
+                return
+            assert self._store is not None
+            names = await asyncio.to_thread(self._store.sessions)
+            for name in sorted(names, key=_number):
+                self._names.setdefault(_NUMBER.sub("", name), []).append(name)
+            self._is_read = True
+
+
+def _numbered(group: str, number: int) -> str:
+    return group if number == 1 else f"{group}~{number}"
+
+
+def _number(name: str) -> int:
+    found = _NUMBER.search(name)
+    return int(found[1]) if found else 1

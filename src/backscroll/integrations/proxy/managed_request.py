@@ -1,0 +1,54 @@
+"""A request that is managed: its messages, which conversations it may belong to, and what goes with the messages."""
+
+from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.proxy.protocol import Headers, Protocol
+from backscroll.integrations.proxy.request_body import RequestBody
+from backscroll.manager.base import MAIN
+from backscroll.tokens.windows import window_of
+
+_MARGIN = 1_000
+"""Tokens of a window that stay free, as in the manager's own options."""
+_LONG_CONTEXT = "context-1m"
+"""The beta header of Anthropic's models that have two windows."""
+_LONG_WINDOW = 1_000_000
+
+
+class ManagedRequest:
+    """A request.
+
+    Args:
+        protocol: Its API.
+        headers: Its headers, in lower case.
+        body: Its body.
+        budget: Input tokens that it may have. `None`: what the window of the model leaves.
+    """
+
+    def __init__(self, protocol: Protocol, headers: Headers, body: RequestBody, budget: int | None = None) -> None:
+        self.protocol, self.body = protocol, body
+        self.natives = protocol.natives(body.items)
+        """Its messages."""
+        key, opening = protocol.session_key(headers, body.fields), protocol.opening(self.natives)
+        self.group = f"{protocol.name}/{key}/{opening}"
+        """What the conversations have in common that it may belong to: the client's id and the first message."""
+        self.call = _call(protocol, headers, body, budget)
+        """What goes with the messages."""
+
+
+def _call(protocol: Protocol, headers: Headers, body: RequestBody, budget: int | None) -> ModelCall:
+    fields = body.fields
+    model, tools = fields.get("model"), fields.get("tools")
+    lane = model if isinstance(model, str) and model else MAIN
+    if budget is None:
+        budget = _budget(lane, protocol.max_output(fields), is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""))
+    usable = tools if isinstance(tools, list) and all(isinstance(each, dict) for each in tools) else None
+    return ModelCall(budget=budget, lane=lane, tools=usable, system=protocol.system(fields))
+
+
+def _budget(model: str, max_output: int | None, *, is_long: bool) -> int | None:
+    """Return what a model's window leaves for input, if it is known and the client says what it reserves for output."""
+    window = window_of(model, {})
+    if window is None or max_output is None:
+        return None
+    tokens = max(window.tokens, _LONG_WINDOW) if is_long else window.tokens
+    left = tokens - min(max_output, tokens // 2) - _MARGIN
+    return left if window.max_input is None or is_long else min(left, window.max_input)

@@ -1,0 +1,137 @@
+"""The conversations of a proxy: finds the one of a request and makes its view."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+from backscroll.errors import StoreError
+from backscroll.integrations.conversations import OF_STORES, Conversations
+from backscroll.integrations.proxy.anthropic import Anthropic
+from backscroll.integrations.proxy.conversation import ProxiedConversation
+from backscroll.integrations.proxy.exchange import Exchange
+from backscroll.integrations.proxy.lines import Lines
+from backscroll.integrations.proxy.managed_request import ManagedRequest
+from backscroll.integrations.proxy.openai import Chat, Responses
+from backscroll.integrations.proxy.protocol import Headers, Protocol
+from backscroll.integrations.proxy.request_body import RequestBody, text_of
+from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.notices import warn
+
+_LARGE = 1_000_000
+"""Bytes of a body from which it is read in a thread: reading takes 5 ms a megabyte, for which all others would wait."""
+STORE_RESTS = 30.0
+"""Seconds after a failure of the store for which conversations go on in memory."""
+
+
+class Place(NamedTuple):
+    """Where the conversations of one API are."""
+
+    conversations: Conversations[ProxiedConversation]
+    lines: Lines
+
+
+class Managing:
+    """The conversations of a proxy.
+
+    Args:
+        settings: Its settings.
+
+    Raises:
+        ConfigurationError: An option can never work.
+    """
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self._settings = settings
+        self._protocols: tuple[Protocol, ...] = (Anthropic(), Chat(), Responses())
+        in_memory = {name: value for name, value in settings.options.items() if name not in OF_STORES}
+        self._in_memory = {each.name: _place(each, in_memory, None) for each in self._protocols}
+        self._stored: dict[str, Place] = {}
+        if settings.store is not None:
+            stored = {**settings.options, "store": settings.store}
+            self._stored = {each.name: _place(each, stored, settings.store) for each in self._protocols}
+        self._rests_until = 0.0
+
+    def protocol_of(self, path: str) -> Protocol | None:
+        """Return the API of a request that holds a conversation."""
+        return next((each for each in self._protocols if each.path.fullmatch(path)), None)
+
+    async def read(self, protocol: Protocol, raw: bytes) -> RequestBody:
+        """Read a body.
+
+        Raises:
+            MessageError: It holds no conversation.
+        """
+        if len(raw) < _LARGE:
+            return RequestBody(raw, protocol.list_key)
+        return await asyncio.to_thread(RequestBody, raw, protocol.list_key)
+
+    @asynccontextmanager
+    async def exchange(self, protocol: Protocol, headers: Headers, body: RequestBody) -> AsyncIterator[Exchange | None]:
+        """Return the request with its view; `None` if it only looks back at an earlier part of a conversation.
+
+        Raises:
+            BackscrollError: It cannot be managed.
+        """
+        request = ManagedRequest(protocol, headers, body, self._settings.budget)
+        place = self._place(protocol)
+        try:
+            entered = await _entered(place, request)
+        except StoreError as error:
+            if place is self._in_memory[protocol.name]:
+                raise
+            self._rests_until = time.monotonic() + STORE_RESTS
+            warn(f"conversations go on in memory for {STORE_RESTS:.0f} seconds, because the store failed: {error}")
+            place = self._in_memory[protocol.name]
+            entered = await _entered(place, request)
+        try:
+            yield entered
+        finally:
+            if entered is not None:
+                place.conversations.leave(entered.conversation)
+
+    def counted(self, protocol: Protocol, headers: Headers, body: RequestBody) -> bytes | None:
+        """Return the body that asks for the length of a view instead of that of the whole conversation; `None` where
+        nothing is left out.
+        """
+        request = ManagedRequest(protocol, headers, body)
+        found = self._place(protocol).lines.known(request.group, request.natives)
+        newest = None if found is None else found.newest
+        if newest is None or newest.texts is None:
+            return None
+        return body.with_items([*newest.texts, *map(text_of, protocol.items(request.natives[newest.messages :]))])
+
+    async def close(self) -> None:
+        """Store what is buffered.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        for place in self._stored.values():
+            await asyncio.to_thread(place.conversations.close)
+
+    def _place(self, protocol: Protocol) -> Place:
+        stored = self._stored.get(protocol.name)
+        is_resting = time.monotonic() < self._rests_until
+        return self._in_memory[protocol.name] if stored is None or is_resting else stored
+
+
+def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
+    conversations = Conversations(partial(ProxiedConversation, protocol.translation), options)
+    return Place(conversations, Lines(conversations, store))
+
+
+async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
+    """Return the prepared exchange, whose conversation is in use from now on."""
+    name = await place.lines.name_of(request.group, request.natives)
+    if name is None:
+        return None
+    exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
+    try:
+        await exchange.prepare()
+    except BaseException:
+        place.conversations.leave(exchange.conversation)
+        raise
+    return exchange

@@ -1,0 +1,58 @@
+"""Marks for Anthropic's prompt cache in a request with a view: as many as the client's system and tools leave."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from backscroll.integrations.proxy.protocol import Fields
+from backscroll.view.cache_marks import MOST, MarkableMessages, in_blocks, set_marks, without_marks
+
+_KEY = "cache_control"
+
+
+def remarked(
+    messages: Sequence[dict[str, Any]], fields: Fields, *, digest: int | None, previous: int | None
+) -> list[dict[str, Any]]:
+    """Return the messages of a view with marks where they serve the view. The others stay the same objects.
+
+    A client that marks none of its messages wants none, or lets the provider place them.
+
+    Args:
+        messages: The messages of the view, with the client's marks.
+        fields: The rest of the request.
+        digest: The index of the digest. `None`: there is none.
+        previous: The index of the newest message of the request before. `None`: unknown or gone.
+    """
+    given = [mark for message in messages for mark in _marks(message)]
+    if not given or fields.get(_KEY):
+        return list(messages)
+    outside = sum(1 for part in (fields.get("system"), fields.get("tools")) for _ in _marks({"content": part}))
+    markable = MarkableMessages()
+    markable.follow(messages)
+    places = markable.places(digest, previous, max(0, MOST - outside))
+    ttl = "1h" if all(mark.get("ttl") == "1h" for mark in given) else "5m"
+    found = [_plain(message) for message in messages]
+    at = {place.message for place, _ in places}
+    for index in at:
+        found[index] = _copied(in_blocks(found[index]))
+    set_marks(found, places, (ttl, ttl))
+    return found
+
+
+def _marks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the marks of a message and of its blocks, also of those in results."""
+    mark = message.get(_KEY)
+    if isinstance(mark, dict):
+        yield mark
+    content = message.get("content")
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict):
+            yield from _marks(block)
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    return without_marks(message)
+
+
+def _copied(message: dict[str, Any]) -> dict[str, Any]:
+    content = message["content"]
+    return {**message, "content": [dict(block) if isinstance(block, dict) else block for block in content]}

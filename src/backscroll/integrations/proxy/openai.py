@@ -1,0 +1,83 @@
+"""OpenAI's chat completions and Responses API, of OpenAI or of any server that speaks them."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from backscroll.integrations.item_runs import Grouping, kind_of
+from backscroll.integrations.item_translation import ItemTranslation
+from backscroll.integrations.proxy.given import Given
+from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
+from backscroll.integrations.proxy.translation import WireTranslation
+
+_IDS = ("session-id", "session_id", "thread-id", "thread_id", "conversation_id", "x-session-id", "x-session-affinity")
+_COMPACTIONS = ("compaction", "compaction_trigger")
+
+
+class _OpenAI(Protocol):
+    id_headers = _IDS
+
+    def id_in(self, fields: Fields) -> str | None:
+        """Return `prompt_cache_key`, the session of `metadata`, or `user`."""
+        metadata = fields.get("metadata")
+        session = metadata.get("session_id") if isinstance(metadata, dict) else None
+        given = (fields.get("prompt_cache_key"), session, fields.get("user"))
+        return next((each for each in given if isinstance(each, str) and each), None)
+
+
+class Chat(_OpenAI):
+    """`POST /v1/chat/completions`."""
+
+    name = "chat"
+    path = re.compile(r"(?:/v1)?/chat/completions")
+    list_key = "messages"
+    translation = WireTranslation()
+
+    def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
+        """Return the reason where a gateway shortens the conversation."""
+        if fields.get("transforms") or fields.get("context_management"):
+            return "the client lets the provider compact"
+        return None
+
+    def system(self, fields: Fields) -> str | None:  # noqa: ARG002
+        """Return nothing: it is among the messages."""
+        return None
+
+    def max_output(self, fields: Fields) -> int | None:
+        """Return `max_completion_tokens`, or `max_tokens`."""
+        return whole_number(fields.get("max_completion_tokens")) or whole_number(fields.get("max_tokens"))
+
+
+class Responses(_OpenAI):
+    """`POST /v1/responses`."""
+
+    name = "responses"
+    path = re.compile(r"(?:/v1)?/responses")
+    list_key = "input"
+    translation = ItemTranslation()
+
+    def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
+        """Return the reason where the provider shortens the conversation, or keeps it."""
+        if fields.get("previous_response_id") or fields.get("conversation"):
+            return "the provider keeps the history"
+        if fields.get("context_management") or fields.get("truncation") == "auto":
+            return "the client lets the provider compact"
+        if any(kind_of(item) in _COMPACTIONS for item in items):
+            return "the client lets the provider compact"
+        return None
+
+    def system(self, fields: Fields) -> str | None:
+        """Return `instructions`."""
+        return text_of(fields.get("instructions")) or None
+
+    def max_output(self, fields: Fields) -> int | None:
+        """Return `max_output_tokens`."""
+        return whole_number(fields.get("max_output_tokens"))
+
+    def natives(self, items: Sequence[Given]) -> Sequence[Any]:
+        """Return the items in runs: those of one response are one message."""
+        return list(Grouping().runs(items))
+
+    def items(self, natives: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return the items of runs."""
+        return [item for run in natives for item in run]

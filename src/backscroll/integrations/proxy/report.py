@@ -1,0 +1,69 @@
+"""What a proxy reports of each request, and the totals of all."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+AS_IT_CAME, COMPACTED, SHADOW, LEFT_ALONE, PASSED_ON, COUNTED, FAILED, REFUSED = (
+    "as it came", "compacted", "would be compacted", "left alone", "passed on", "counted", "not managed", "refused",
+)  # fmt: skip  # one thought
+
+
+@dataclass(slots=True)
+class Report:
+    """One request, as far as it is known when its answer ends."""
+
+    method: str
+    path: str
+    what: str = PASSED_ON
+    """What was done with it: one of the words above."""
+    why: str = ""
+    """Why it was left alone or not managed."""
+    session: str = ""
+    model: str = ""
+    received_bytes: int = 0
+    """Of the body that the client sent."""
+    sent_bytes: int = 0
+    """Of the body that went on; in shadow, that would have."""
+    refusals: int = 0
+    """How often the provider refused it as too long before it accepted a shorter one."""
+    status: int = 0
+    """Of the answer. 0: there was none."""
+    input_tokens: int = 0
+    """As the provider counted them, including cached ones. 0: it did not."""
+    cached_tokens: int = 0
+    """Of these, read from the provider's cache."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """All requests since the start."""
+
+    requests: int = 0
+    by_outcome: dict[str, int] = field(default_factory=dict)
+    refusals: int = 0
+    received_bytes: int = 0
+    """Of the bodies of requests that are managed."""
+    sent_bytes: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+
+    def add(self, report: Report) -> None:
+        """Add a request."""
+        self.requests += 1
+        self.by_outcome[report.what] = self.by_outcome.get(report.what, 0) + 1
+        self.refusals += report.refusals
+        if report.what in (AS_IT_CAME, COMPACTED, SHADOW):
+            self.received_bytes += report.received_bytes
+            self.sent_bytes += report.sent_bytes
+        self.input_tokens += report.input_tokens
+        self.cached_tokens += report.cached_tokens
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the totals for `GET /backscroll/status`."""
+        return {
+            "requests": self.requests,
+            "outcomes": dict(sorted(self.by_outcome.items())),
+            "refusals": self.refusals,
+            "bytes": {"received": self.received_bytes, "sent": self.sent_bytes},
+            "tokens": {"input": self.input_tokens, "cached": self.cached_tokens},
+        }

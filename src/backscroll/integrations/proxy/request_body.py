@@ -1,0 +1,51 @@
+"""The body of a client's request: what the proxy reads of it, and the bytes with other messages in their place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from backscroll.errors import MessageError
+from backscroll.integrations.proxy.given import Given
+from backscroll.integrations.proxy.json_text import respelled, split, written
+
+
+class RequestBody:
+    """A request as the client sent it.
+
+    Args:
+        raw: The bytes of the body.
+        list_key: The member with the messages.
+
+    Raises:
+        MessageError: The body is not one JSON object in UTF-8 with a list of objects there.
+    """
+
+    def __init__(self, raw: bytes, list_key: str) -> None:
+        try:
+            text = raw.decode()
+            found = split(text, list_key)
+        except (ValueError, RecursionError) as error:
+            raise MessageError(f"the body is no JSON object in UTF-8: {error!s:.120}") from error
+        if found.items is None or not all(type(item.value) is dict for item in found.items):
+            raise MessageError(f"`{list_key}` is no list of objects")
+        self.raw = raw
+        self.fields = found.others
+        """All members but the messages."""
+        self.items = [Given(item, text) for item in found.items]
+        """The messages or items."""
+        self._before, self._after = text[: found.start], text[found.end :]
+
+    def with_items(self, texts: Sequence[str]) -> bytes:
+        """Return the bytes of the same request with other messages. All else stays as the client wrote it."""
+        return f"{self._before}[{','.join(texts)}]{self._after}".encode()
+
+
+def text_of(item: dict[str, Any], like: Given | None = None) -> str:
+    """Return a message as JSON, in the client's own words as far as it says the same.
+
+    Args:
+        item: The message.
+        like: The client's message that it shows. `None`: there is none.
+    """
+    if isinstance(item, Given):
+        return item.text
+    return written(item) if like is None else respelled(item, like, like.text)

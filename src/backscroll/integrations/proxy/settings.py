@@ -1,0 +1,59 @@
+"""What a proxy is set up with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from backscroll.errors import ConfigurationError
+from backscroll.ports import Store
+
+ANTHROPIC, OPENAI = "https://api.anthropic.com", "https://api.openai.com"
+_LEAST_BUDGET = 1_000
+_LEAST_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """Where requests go, and how they are managed.
+
+    Raises:
+        ConfigurationError: A value can never work.
+    """
+
+    store: Store | None = None
+    """Where conversations are stored. `None`: they are kept in memory."""
+    budget: int | None = None
+    """Input tokens of a request; at least 1,000. `None`: what the window of the model leaves for input."""
+    anthropic: str = ANTHROPIC
+    """The address to which requests of Anthropic's Messages API go."""
+    openai: str = OPENAI
+    """The address to which all other requests go."""
+    shadow: bool = False
+    """Send each request as it came, and report what would have been sent."""
+    strict: bool = False
+    """Refuse a request that cannot be managed because something failed here. Otherwise it is sent as it came."""
+    token: str | None = None
+    """A secret that requests have to bear: at least 16 characters, that a path can hold. `None`: they need none."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of `backscroll.AsyncContextManager`."""
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name, address in (("anthropic", self.anthropic), ("openai", self.openai)):
+            parts = urlsplit(address)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+                raise ConfigurationError(
+                    f"`{name}` must be an address such as 'https://api.example.com', without a query, not {address!r}"
+                )
+        if self.budget is not None and (type(self.budget) is not int or self.budget < _LEAST_BUDGET):
+            raise ConfigurationError(f"`budget` must be at least {_LEAST_BUDGET:,} tokens, not {self.budget!r}")
+        if self.token is not None and (len(self.token) < _LEAST_TOKEN or not _fits_a_path(self.token)):
+            raise ConfigurationError(
+                f"`token` must have at least {_LEAST_TOKEN} letters, digits, hyphens or underscores, because clients "
+                "send it as a part of the address"
+            )
+
+
+def _fits_a_path(token: str) -> bool:
+    return token.isascii() and all(letter.isalnum() or letter in "-_" for letter in token)

@@ -1,0 +1,28 @@
+"""How a client's messages are read and compared: as they are, without marks for a prompt cache."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from backscroll.integrations.translation import Translation
+from backscroll.messages import Message
+from backscroll.view.cache_marks import without_marks
+
+
+class WireTranslation(Translation[dict[str, Any]]):
+    """Messages of Anthropic's Messages API or of OpenAI's chat completions."""
+
+    def to_message(self, native: dict[str, Any]) -> Message:
+        """Return the message without marks, which move from request to request."""
+        return {key: value for key, value in without_marks(native).items() if key != "metadata"}
+
+    def to_native(self, message: Message, natives: Sequence[dict[str, Any]]) -> dict[str, Any]:  # noqa: ARG002  a copy lacks nothing
+        """Return the message as it is sent."""
+        return {key: value for key, value in message.items() if key != "metadata"}
+
+    def said(self, message: Message) -> object:
+        """Return what a message says. A text is one block: clients switch between the two forms to set a mark."""
+        found = {key: value for key, value in message.items() if key != "metadata"}
+        content = found.get("content")
+        if type(content) is str:
+            found["content"] = [{"type": "text", "text": content}]
+        return found
