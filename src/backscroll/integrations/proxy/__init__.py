@@ -9,7 +9,8 @@ requests, go on byte for byte.
 - `managed_request.py` what is managed of a request; `exchange.py` what is sent for it, and shorter if it is refused
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
-- `request_body.py`   the client's bytes with other messages; `json_text.py` and `given.py` keep the client's spelling
+- `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
+- `json_text.py`      where values are in a JSON text; `given.py` and `spelling.py` keep the client's spelling
 - `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
 - `marks.py`          marks for Anthropic's prompt cache
 - `answer.py`         usage and refusals, read from a copy of an answer

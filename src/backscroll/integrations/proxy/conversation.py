@@ -7,6 +7,7 @@ from typing import Any
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.shown import Shown
+from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
 from backscroll.manager.driver import run_async_each
 from backscroll.view.view_message import ViewMessage
@@ -26,6 +27,8 @@ class ProxiedConversation(Conversation[Any]):
         """Where the client left this conversation for another continuation: an index, and a hash of what it left."""
         self.newest: NewestRequest | None = None
         """What was sent last."""
+        self.spelling = Spelling()
+        """Writes its views."""
         self._spelled = array("q")
         """A hash of each message of the newest request as the client wrote it."""
 

@@ -9,7 +9,6 @@ from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.proxy.conversation import NewestRequest, ProxiedConversation
 from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.marks import remarked
-from backscroll.integrations.proxy.request_body import text_of
 from backscroll.integrations.proxy.shown import Shown
 
 
@@ -53,7 +52,7 @@ class Exchange:
             MessageError: A message cannot be stored.
             StoreError: The store failed.
         """
-        spelled = [hash(_spelling(self._protocol.items([native]))) for native in self._natives]
+        spelled = list(map(self._protocol.spelling, self._natives))
         view = await self.conversation.view_for(self._natives, spelled, self._call)
         self._views = self.conversation.views
         texts = None if view is None else self._texts(view)
@@ -107,7 +106,7 @@ class Exchange:
             items += shown
             likes += like if len(like) == len(shown) else [None] * len(shown)
         marked = remarked(items, self._body.fields, digest=digest, previous=previous)
-        return [text_of(item, like) for item, like in zip(marked, likes, strict=True)]
+        return self.conversation.spelling.texts(marked, likes)
 
     def _newest_before(self) -> Any:
         """Return the newest message of the request before; `None` if there is none, or it is gone."""
@@ -117,7 +116,3 @@ class Exchange:
 
 class _Refused(Exception):
     """A provider's answer that refuses a request."""
-
-
-def _spelling(items: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    return tuple([text_of(item) for item in items])

@@ -6,7 +6,7 @@ reasoning that is bound to its prefix is refused.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -27,18 +27,23 @@ class Split(NamedTuple):
     others: dict[str, Any]
     """All other members."""
     items: list[Spelled] | None
-    """`None`: the member is absent, or no array."""
+    """Those behind the ones that were skipped. `None`: the member is absent, or no array."""
     start: int
     """Where the text of the array begins."""
     end: int
 
 
-def split(text: str, key: str) -> Split:
+Skip = Callable[[str, int], int]
+"""Returns where the last item ends that need not be read of the array at an index; the index itself: read all."""
+
+
+def split(text: str, key: str, skip: Skip = lambda _, at: at) -> Split:
     """Read an object.
 
     Args:
         text: A JSON text.
         key: The member that is an array.
+        skip: Finds items that are known.
 
     Raises:
         ValueError: The text is no object, or it has the member twice.
@@ -51,6 +56,7 @@ def split(text: str, key: str) -> Split:
             raise ValueError(f"the member {key!r} is there twice")
         if name == key and text[at : at + 1] == "[":
             inner = _Walk(text, "[", "]", at)
+            inner.skip_to(skip(text, at))
             items, start, end = list(inner.items()), at, inner.at
             walk.at = end
         else:
@@ -72,6 +78,12 @@ class _Walk:
         self._text, self._closing = text, closing
         self.at = self._past(at, opening)
         """Where the next part begins. Behind a value that was yielded, the caller sets it to the value's end."""
+
+    def skip_to(self, end: int) -> None:
+        """Go on behind a part that ends here, if that is further on."""
+        if end >= self.at:
+            self.at = end
+            self._go_on()
 
     def parts(self) -> Iterator[tuple[str, int]]:
         """Yield the name of each member, and where its value begins."""

@@ -17,11 +17,12 @@ from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.openai import Chat, Responses
 from backscroll.integrations.proxy.protocol import Headers, Protocol
 from backscroll.integrations.proxy.request_body import RequestBody, text_of
+from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.notices import warn
 
 _LARGE = 1_000_000
-"""Bytes of a body from which it is read in a thread: reading takes 5 ms a megabyte, for which all others would wait."""
+"""Bytes of a body from which it is read in a thread: reading takes 5 ms a megabyte, and all others would wait."""
 STORE_RESTS = 30.0
 """Seconds after a failure of the store for which conversations go on in memory."""
 
@@ -46,12 +47,14 @@ class Managing:
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
         self._protocols: tuple[Protocol, ...] = (Anthropic(), Chat(), Responses())
-        in_memory = {name: value for name, value in settings.options.items() if name not in OF_STORES}
+        options = {"clear_at_least_tokens": None, **settings.options}  # below the threshold requests stay as they came
+        in_memory = {name: value for name, value in options.items() if name not in OF_STORES}
         self._in_memory = {each.name: _place(each, in_memory, None) for each in self._protocols}
         self._stored: dict[str, Place] = {}
         if settings.store is not None:
-            stored = {**settings.options, "store": settings.store}
+            stored = {**options, "store": settings.store}
             self._stored = {each.name: _place(each, stored, settings.store) for each in self._protocols}
+        self._seen = SeenMessages()
         self._rests_until = 0.0
 
     def protocol_of(self, path: str) -> Protocol | None:
@@ -65,8 +68,8 @@ class Managing:
             MessageError: It holds no conversation.
         """
         if len(raw) < _LARGE:
-            return RequestBody(raw, protocol.list_key)
-        return await asyncio.to_thread(RequestBody, raw, protocol.list_key)
+            return RequestBody(raw, protocol.list_key, self._seen)
+        return await asyncio.to_thread(RequestBody, raw, protocol.list_key, self._seen)
 
     @asynccontextmanager
     async def exchange(self, protocol: Protocol, headers: Headers, body: RequestBody) -> AsyncIterator[Exchange | None]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields
 from backscroll.view.cache_marks import MOST, MarkableMessages, in_blocks, set_marks, without_marks
 
@@ -22,7 +23,7 @@ def remarked(
         digest: The index of the digest. `None`: there is none.
         previous: The index of the newest message of the request before. `None`: unknown or gone.
     """
-    given = [mark for message in messages for mark in _marks(message)]
+    given = [mark for message in messages if _may_bear(message) for mark in _marks(message)]
     if not given or fields.get(_KEY):
         return list(messages)
     outside = sum(1 for part in (fields.get("system"), fields.get("tools")) for _ in _marks({"content": part}))
@@ -30,12 +31,16 @@ def remarked(
     markable.follow(messages)
     places = markable.places(digest, previous, max(0, MOST - outside))
     ttl = "1h" if all(mark.get("ttl") == "1h" for mark in given) else "5m"
-    found = [_plain(message) for message in messages]
-    at = {place.message for place, _ in places}
-    for index in at:
+    found = [without_marks(message) if _may_bear(message) else message for message in messages]
+    for index in {place.message for place, _ in places}:
         found[index] = _copied(in_blocks(found[index]))
     set_marks(found, places, (ttl, ttl))
     return found
+
+
+def _may_bear(message: dict[str, Any]) -> bool:
+    """Return whether a message can have a mark; only the client's do, and a text is searched faster than its blocks."""
+    return isinstance(message, Given) and _KEY in message.text
 
 
 def _marks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -47,10 +52,6 @@ def _marks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict):
             yield from _marks(block)
-
-
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    return without_marks(message)
 
 
 def _copied(message: dict[str, Any]) -> dict[str, Any]:

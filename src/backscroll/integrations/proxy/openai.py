@@ -81,3 +81,7 @@ class Responses(_OpenAI):
     def items(self, natives: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the items of runs."""
         return [item for run in natives for item in run]
+
+    def spelling(self, native: Any) -> int:
+        """Return a hash of a run as the client wrote its items."""
+        return hash(tuple([item.text for item in native]))

@@ -67,6 +67,10 @@ class Protocol(ABC):
         """Return the items of messages."""
         return list(natives)
 
+    def spelling(self, native: Any) -> int:
+        """Return a hash of a message as the client wrote it."""
+        return hash(native.text)
+
     def opening(self, natives: Sequence[Any]) -> str:
         """Return a short digest of the first message that is no system prompt, which may change in a session."""
         spoken = (native for native in natives if self.translation.to_message(native)["role"] not in _PROMPTS)

@@ -6,6 +6,7 @@ from typing import Any
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.json_text import respelled, split, written
+from backscroll.integrations.proxy.seen import SeenMessages
 
 
 class RequestBody:
@@ -14,15 +15,23 @@ class RequestBody:
     Args:
         raw: The bytes of the body.
         list_key: The member with the messages.
+        seen: Messages of earlier requests, and these from now on.
 
     Raises:
         MessageError: The body is not one JSON object in UTF-8 with a list of objects there.
     """
 
-    def __init__(self, raw: bytes, list_key: str) -> None:
+    def __init__(self, raw: bytes, list_key: str, seen: SeenMessages) -> None:
+        known: list[Given] = []
+
+        def skip(text: str, at: int) -> int:
+            nonlocal known
+            known, end = seen.find(text, at)
+            return end
+
         try:
             text = raw.decode()
-            found = split(text, list_key)
+            found = split(text, list_key, skip)
         except (ValueError, RecursionError) as error:
             raise MessageError(f"the body is no JSON object in UTF-8: {error!s:.120}") from error
         if found.items is None or not all(type(item.value) is dict for item in found.items):
@@ -30,9 +39,10 @@ class RequestBody:
         self.raw = raw
         self.fields = found.others
         """All members but the messages."""
-        self.items = [Given(item, text) for item in found.items]
+        self.items = [*known, *(Given(item, text) for item in found.items)]
         """The messages or items."""
         self._before, self._after = text[: found.start], text[found.end :]
+        seen.note(text, found.start, self.items, [item.end for item in found.items])
 
     def with_items(self, texts: Sequence[str]) -> bytes:
         """Return the bytes of the same request with other messages. All else stays as the client wrote it."""
