@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import httpx
 import uvicorn
 
 from backscroll.integrations.proxy import ProxySettings, Report, Totals, make_app
@@ -16,11 +17,15 @@ class Running:
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
+        self.client = httpx.Client(base_url=self.url, timeout=60)
         self.reports: list[Report] = []
         self.totals = Totals()
 
-    def outcomes(self) -> list[str]:
-        """What was done with each request, in order."""
+    def outcomes(self, requests: int = 1) -> list[str]:
+        """What was done with each request, in order. Waits for as many: a report follows its answer."""
+        until = time.monotonic() + 5
+        while len(self.reports) < requests and time.monotonic() < until:
+            time.sleep(0.002)
         return [report.what for report in self.reports]
 
 
@@ -41,7 +46,8 @@ def proxied(provider: str, **settings: object) -> Iterator[Running]:
         while not server.started and thread.is_alive():
             time.sleep(0.005)
         try:
-            yield running
+            with running.client:
+                yield running
         finally:
             server.should_exit = True
             thread.join(10)

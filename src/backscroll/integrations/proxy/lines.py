@@ -7,7 +7,8 @@ goes on from. If it goes on from none, it is an edit of the one that it has most
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
@@ -40,8 +41,11 @@ class Lines:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._reading = asyncio.Lock()
 
-    async def name_of(self, group: str, history: Sequence[Any]) -> str | None:
+    @asynccontextmanager
+    async def name_of(self, group: str, history: Sequence[Any]) -> AsyncIterator[str | None]:
         """Return the name of the conversation of a request; `None` for one that only looks back.
+
+        The caller loads the messages within the block: requests of the same group wait, to be compared with them.
 
         Args:
             group: The client's id and the first message.
@@ -52,7 +56,7 @@ class Lines:
         """
         lock = self._locks.setdefault(group, asyncio.Lock())
         async with lock:
-            return await self._name_of(group, history)
+            yield await self._name_of(group, history)
 
     def known(self, group: str, history: Sequence[Any]) -> ProxiedConversation | None:
         """Return the open conversation that a request goes on from, without a change; `None` if there is none."""

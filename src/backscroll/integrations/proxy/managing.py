@@ -23,8 +23,6 @@ from backscroll.notices import warn
 
 _LARGE = 1_000_000
 """Bytes of a body from which it is read in a thread: reading takes 5 ms a megabyte, and all others would wait."""
-STORE_RESTS = 30.0
-"""Seconds after a failure of the store for which conversations go on in memory."""
 
 
 class Place(NamedTuple):
@@ -85,8 +83,9 @@ class Managing:
         except StoreError as error:
             if place is self._in_memory[protocol.name]:
                 raise
-            self._rests_until = time.monotonic() + STORE_RESTS
-            warn(f"conversations go on in memory for {STORE_RESTS:.0f} seconds, because the store failed: {error}")
+            rest = self._settings.store_rest
+            self._rests_until = time.monotonic() + rest
+            warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {error}")
             place = self._in_memory[protocol.name]
             entered = await _entered(place, request)
         try:
@@ -128,13 +127,13 @@ def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
 
 async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
     """Return the prepared exchange, whose conversation is in use from now on."""
-    name = await place.lines.name_of(request.group, request.natives)
-    if name is None:
-        return None
-    exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
-    try:
-        await exchange.prepare()
-    except BaseException:
-        place.conversations.leave(exchange.conversation)
-        raise
-    return exchange
+    async with place.lines.name_of(request.group, request.natives) as name:
+        if name is None:
+            return None
+        exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
+        try:
+            await exchange.prepare()
+        except BaseException:
+            place.conversations.leave(exchange.conversation)
+            raise
+        return exchange

@@ -35,6 +35,8 @@ class ProxySettings:
     """Refuse a request that cannot be managed because something failed here. Otherwise it is sent as it came."""
     token: str | None = None
     """A secret that requests have to bear: at least 16 characters, that a path can hold. `None`: they need none."""
+    store_rest: float = 30.0
+    """Seconds after a failure of the store for which conversations go on in memory; 0 or more."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `backscroll.AsyncContextManager`."""
 
@@ -48,6 +50,8 @@ class ProxySettings:
                 )
         if self.budget is not None and (type(self.budget) is not int or self.budget < _LEAST_BUDGET):
             raise ConfigurationError(f"`budget` must be at least {_LEAST_BUDGET:,} tokens, not {self.budget!r}")
+        if not self.store_rest >= 0:
+            raise ConfigurationError(f"`store_rest` must be 0 seconds or more, not {self.store_rest!r}")
         if self.token is not None and (len(self.token) < _LEAST_TOKEN or not _fits_a_path(self.token)):
             raise ConfigurationError(
                 f"`token` must have at least {_LEAST_TOKEN} letters, digits, hyphens or underscores, because clients "

@@ -1,0 +1,85 @@
+"""What fails here never stops a request, unless the user wants that."""
+
+import pytest
+
+from backscroll import ContextManager
+from backscroll.errors import StoreUnavailableError
+from backscroll.stores.memory import MemoryStore
+from tests.integrations.proxy.conversations import ask, body_of, sent, turns
+
+BUDGET = 4_000
+pytestmark = pytest.mark.filterwarnings("ignore:conversations go on in memory")
+
+
+class FailingStore(MemoryStore):
+    """A store whose machine is away for a while."""
+
+    is_away = False
+
+    def append(self, *given, **named):
+        if self.is_away:
+            raise StoreUnavailableError("the disk is full")
+        return super().append(*given, **named)
+
+    def read(self, *given, **named):
+        if self.is_away:
+            raise StoreUnavailableError("the disk is full")
+        return super().read(*given, **named)
+
+    def sessions(self):
+        if self.is_away:
+            raise StoreUnavailableError("the disk is full")
+        return super().sessions()
+
+
+@pytest.mark.parametrize("begins", ["away", "there"])
+def test_store_that_fails_does_not_stop_a_conversation(provider, proxy_of, begins):
+    """It goes on in memory, with views that fit."""
+    store = FailingStore()
+    store.is_away = begins == "away"
+    proxy, history = proxy_of(provider.url, budget=BUDGET, store=store), turns(30)
+    ask(proxy, history[:31])
+    store.is_away = True
+    for number in range(33, 62, 2):
+        assert ask(proxy, history[:number]).status_code == 200
+    assert set(proxy.outcomes(16)) == {"compacted"}
+    assert max(report.input_tokens for report in proxy.reports) < BUDGET
+
+
+def test_store_that_is_back_has_everything_again(provider, proxy_of):
+    store, history = FailingStore(), turns(6)
+    proxy = proxy_of(provider.url, store=store, store_rest=0.0)
+    ask(proxy, history[:5])
+    store.is_away = True
+    ask(proxy, history[:9])
+    store.is_away = False
+    ask(proxy, history)
+    (name,) = store.sessions()
+    with ContextManager(store=store, session=name) as context:
+        assert [message["role"] for message in context.get_messages()] == [message["role"] for message in history]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_request_without_a_view_goes_on_or_is_refused_if_strict(provider, proxy_of, strict):
+    """A required message that can never fit: no view can be made."""
+    proxy = proxy_of(provider.url, budget=1_000, strict=strict)
+    history = turns(2)
+    answer = ask(proxy, history, tools=[{"name": "t", "description": "x " * 3_000, "input_schema": {}}])
+    assert proxy.outcomes() == ["refused" if strict else "not managed"]
+    assert answer.status_code == (500 if strict else 200)
+    if strict:
+        assert "could not make a view" in answer.json()["error"]["message"]
+        assert provider.got == []
+    else:
+        assert provider.got[0].body == body_of(
+            history, tools=[{"name": "t", "description": "x " * 3_000, "input_schema": {}}]
+        )
+        assert "BudgetError" in proxy.reports[0].why
+
+
+def test_view_that_fits_again_is_sent_after_one_that_did_not(provider, proxy_of):
+    proxy, history = proxy_of(provider.url, budget=2_000), turns(30)
+    ask(proxy, history, tools=[{"name": "t", "description": "x " * 6_000, "input_schema": {}}])
+    ask(proxy, history)
+    assert proxy.outcomes(2) == ["not managed", "compacted"]
+    assert len(sent(provider.got[1])) < len(history)

@@ -1,0 +1,244 @@
+"""Which conversation a request belongs to."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from backscroll import ContextManager
+from backscroll.stores.memory import MemoryStore
+from tests.integrations.proxy.conversations import ask, body_of, sent, turns
+from tests.integrations.proxy.harness import proxied
+from tests.integrations.proxy.recording import Answer, counted
+
+BUDGET = 4_000
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def proxy(provider, proxy_of, store):
+    return proxy_of(provider.url, budget=BUDGET, store=store)
+
+
+def answered(text):
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+def asked(text):
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def stored(store, name):
+    with ContextManager(store=store, session=name) as context:
+        return context.get_messages()
+
+
+def lengths(store):
+    return sorted(len(stored(store, name)) for name in store.sessions())
+
+
+def test_a_changed_system_prompt_is_the_same_conversation(proxy, store):
+    """It may hold the time of day."""
+    for number in range(1, 9, 2):
+        ask(proxy, turns(4)[:number], system=f"It is {number} o'clock.")
+    assert lengths(store) == [7]
+
+
+def test_sessions_of_a_client_are_apart(proxy, store):
+    for session in ("s1", "s2", "s3/../x", "s" * 500, "\u00e9"):
+        proxy.client.post(
+            "/v1/messages", content=body_of(turns(1)), headers={"x-claude-code-session-id": session.encode()}
+        )
+    names = store.sessions()
+    assert len(names) == 5
+    assert max(map(len, names)) < 200
+
+
+def test_agents_of_a_session_are_apart(proxy, store):
+    """A sub-agent begins with a message of its own."""
+    for number in range(1, 8, 2):
+        ask(proxy, turns(4, "main")[:number])
+        ask(proxy, turns(4, "helper")[:number])
+    assert lengths(store) == [7, 7]
+
+
+def test_agents_that_begin_alike_are_apart(provider, proxy, store):
+    """Two of one session with one first message: each goes on with its own view, in any order."""
+    one, other = turns(30, "x"), turns(30, "x")
+    for message in other[1:]:
+        message["content"] = json.loads(json.dumps(message["content"]).replace('"x', '"y'))
+    for number in range(1, len(one) + 1, 2):
+        ask(proxy, one[:number])
+        ask(proxy, other[:number])
+    assert lengths(store) == [61, 61]
+    views = [json.dumps(sent(got)) for got in provider.got[-2:]]
+    assert "x29.txt" in views[0]
+    assert "y29.txt" not in views[0]
+    assert "y29.txt" in views[1]
+    assert "x29.txt" not in views[1]
+
+
+def test_edit_goes_on_in_the_same_conversation(proxy, store):
+    """The client went back two turns and asked something else."""
+    history = turns(5)
+    ask(proxy, history)
+    ask(proxy, [*history[:7], answered("Well."), asked("Something else.")])
+    ask(proxy, [*history[:7], answered("Well."), asked("Something else."), answered("Yes."), asked("And?")])
+    assert lengths(store) == [11]
+
+
+def test_branch_that_goes_on_again_is_a_conversation_of_its_own(proxy, store):
+    """Both live on: nothing is rewound back and forth."""
+    trunk = turns(3)
+    left, right = [*trunk, answered("L"), asked("left")], [*trunk, answered("R"), asked("right")]
+    for more in range(4):
+        for side in (left, right):
+            ask(proxy, [*side, *(each for at in range(more) for each in (answered(f"a{at}"), asked(f"b{at}")))])
+    assert lengths(store) == [15, 15]
+
+
+def test_request_that_looks_back_changes_nothing(provider, proxy, store):
+    """A client that asks for a title sends the beginning again."""
+    history = turns(30)
+    ask(proxy, history[:59])
+    before = sent(provider.got[-1])
+    ask(proxy, history[:3])
+    assert provider.got[-1].body == body_of(history[:3])
+    assert proxy.outcomes(2) == ["compacted", "left alone"]
+    ask(proxy, history)
+    assert sent(provider.got[-1])[: len(before)] == before
+    assert lengths(store) == [61]
+
+
+def test_marks_and_forms_of_a_text_are_no_difference(proxy, store):
+    """A client that marks a text writes it as a block, and later as a text again."""
+    plain = [{"role": "user", "content": "Hello."}, answered("Hi."), {"role": "user", "content": "Go on."}]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    ask(proxy, [{"role": "user", "content": [{"type": "text", "text": "Hello.", **mark}]}])
+    ask(proxy, plain)
+    ask(proxy, [*plain[:2], {"role": "user", "content": [{"type": "text", "text": "Go on.", **mark}]}])
+    assert lengths(store) == [3]
+    (name,) = store.sessions()
+    assert "cache_control" not in json.dumps(stored(store, name))
+
+
+def test_clients_without_an_id_are_told_by_their_messages(provider, proxy, store):
+    for number in range(1, 8, 2):
+        ask(proxy, turns(4, "one")[:number], session=None)
+        ask(proxy, turns(4, "two")[:number], session=None)
+    assert lengths(store) == [7, 7]
+    assert all(name.startswith("anthropic/-/") for name in store.sessions())
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "headers", "more", "expected"),
+    [
+        (
+            "/v1/messages",
+            "messages",
+            {},
+            {"metadata": {"user_id": "user_a_account_b_session_12345678-9"}},
+            "12345678-9",
+        ),
+        ("/v1/messages", "messages", {}, {"metadata": {"user_id": '{"session_id": "abc"}'}}, "abc"),
+        ("/v1/messages", "messages", {}, {"metadata": {"user_id": "somebody"}}, "somebody"),
+        ("/v1/responses", "input", {"session-id": "codex-1"}, {"prompt_cache_key": "x"}, "codex-1"),
+        ("/v1/responses", "input", {}, {"prompt_cache_key": "x"}, "x"),
+        ("/v1/chat/completions", "messages", {}, {"user": "u"}, "u"),
+        ("/v1/chat/completions", "messages", {"x-backscroll-session": "mine"}, {"user": "u"}, "mine"),
+        ("/v1/chat/completions", "messages", {"authorization": "Bearer secret"}, {}, "-"),
+    ],
+)
+def test_id_of_a_client_names_the_session(proxy, store, path, key, headers, more, expected):
+    body = {"model": "gpt-5", "max_tokens": 9, key: [{"role": "user", "content": "hello"}], **more}
+    proxy.client.post(path, content=json.dumps(body), headers=headers)
+    (name,) = store.sessions()
+    assert name.split("/")[1] == expected
+
+
+def test_requests_of_one_conversation_at_once(provider, proxy, store):
+    """Each gets the same view, and it is stored once."""
+    history = turns(10)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ask(proxy, history), range(8)))
+    assert all(answer.status_code == 200 for answer in answers)
+    assert len({got.body for got in provider.got}) == 1
+    assert lengths(store) == [21]
+
+
+def test_branches_at_once_are_both_whole(provider, proxy, store):
+    """While one request is under way, another that goes on differently does not rewind it."""
+    trunk = turns(3)
+    ask(proxy, trunk)
+    slow = [*trunk, answered("L"), asked("left")]
+
+    def usual(got):
+        if b"left" in got.body:
+            ask(proxy, [*trunk, answered("R"), asked("right")])
+        return counted(got)
+
+    provider.usual = usual
+    ask(proxy, slow)
+    assert lengths(store) == [9, 9]
+
+
+def test_restart_goes_on_with_the_same_view(provider, proxy_of, store):
+    """A new process finds the conversation by its store, also where two begin alike."""
+    one, other = turns(30, "x"), [*turns(1, "x"), answered("No."), asked("Then?")]
+    with proxied(provider.url, budget=BUDGET, store=store) as first:
+        for number in range(41, 58, 2):
+            ask(first, other)
+            ask(first, one[:number])
+    before = sent(provider.got[-1])
+    second = proxy_of(provider.url, budget=BUDGET, store=store)
+    ask(second, one[:59])
+    assert sent(provider.got[-1])[: len(before)] == before
+    ask(second, [*other, answered("Then this."), asked("Good.")])
+    assert lengths(store) == [7, 59]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/messages", {"messages": turns(30), "context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}),
+        ("/v1/messages", {"messages": turns(30), "compaction": {"type": "summarize"}}),
+        ("/v1/messages", {"messages": turns(30), "thread": {"type": "create"}}),
+        ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "compaction", "content": "x"}]}, *turns(30)]}),
+        ("/v1/responses", {"input": [asked("x")] * 99, "previous_response_id": "resp_1"}),
+        ("/v1/responses", {"input": [asked("x")] * 99, "conversation": "conv_1"}),
+        ("/v1/responses", {"input": [asked("x")] * 99, "truncation": "auto"}),
+        ("/v1/responses", {"input": [asked("x")] * 99, "context_management": [{"type": "compaction"}]}),
+        ("/v1/responses", {"input": [asked("x"), {"type": "compaction_trigger"}]}),
+        ("/v1/responses", {"input": [{"type": "compaction", "encrypted_content": "x"}, asked("x")]}),
+        ("/v1/chat/completions", {"messages": [asked("x")] * 99, "transforms": ["middle-out"]}),
+    ],
+)  # fmt: skip  # one case each
+def test_client_that_lets_the_provider_compact_is_left_alone(provider, proxy, store, path, body):
+    raw = json.dumps({"model": "m", "max_tokens": 9, **body}).encode()
+    proxy.client.post(path, content=raw)
+    assert provider.got[0].body == raw
+    assert proxy.outcomes() == ["left alone"]
+    assert store.sessions() == []
+
+
+def test_client_that_compacts_by_itself_begins_a_new_conversation(provider, proxy, store):
+    """Its request for a summary is answered over the view; what it begins with the summary is new."""
+    history = [*turns(30), answered("So far."), asked("Summarize this conversation.")]
+    ask(proxy, turns(30))
+    ask(proxy, history)
+    ask(proxy, [asked("This is what happened: nothing."), answered("I see."), asked("Go on.")])
+    assert lengths(store) == [3, 63]
+    assert len(sent(provider.got[1])) < len(history)
+    assert proxy.outcomes(3) == ["compacted", "compacted", "as it came"]
+
+
+def test_refused_answer_is_not_part_of_any_conversation(provider, proxy, store):
+    """The client sends the request again, and it is stored once."""
+    provider.answers.append(Answer(529, pieces=(b'{"error":"overloaded"}',)))
+    ask(proxy, turns(2))
+    ask(proxy, turns(2))
+    assert lengths(store) == [5]

@@ -1,0 +1,182 @@
+"""What a request looks like from which something is left out."""
+
+import json
+
+import pytest
+
+from backscroll.integrations.proxy.json_text import split
+from tests.integrations.proxy.conversations import LONG, ask, body_of, sent, turns
+from tests.integrations.proxy.recording import Answer, message, stream
+
+BUDGET = 4_000
+
+
+def test_only_messages_are_written_again(provider, proxy_of):
+    """All before and behind them keeps its bytes, and so does each message that the view shows as it is."""
+    history = turns(30)
+    texts = [
+        json.dumps(message).replace('"type"', '"n": 1.50, "e": 1E2, "u": "\\u00e9\\/", "type"', 1)
+        for message in history
+    ]
+    head = b'{ "temperature":1.0,"unknown":{"b":[1e3]},\t"model":"claude-opus-5-5","messages" : '
+    tail = b' ,"system":"caf\\u00e9", "max_tokens":100}\n'
+    raw = head + f"[{' , '.join(texts)}]".encode() + tail
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    proxy.client.post("/v1/messages", content=raw)
+    (got,) = provider.got
+    assert proxy.outcomes() == ["compacted"]
+    assert got.body.startswith(head)
+    assert got.body.endswith(tail)
+    found = split(got.body.decode(), "messages")
+    shown = [got.body.decode()[item.start : item.end] for item in found.items]
+    assert len(shown) < len(texts)
+    assert shown[-2:] == texts[-2:]
+    assert sum(text in texts for text in shown) >= 4
+    assert got.header("content-length") == str(len(got.body))
+
+
+def test_message_of_which_a_part_is_left_out_keeps_its_other_blocks(provider, proxy_of):
+    """A long result among others of one message: their blocks keep their spelling."""
+    block = '{"type":"tool_result", "tool_use_id":"%s","content":"%s","odd":1.50}'
+    calls = [{"type": "tool_use", "id": name, "name": "f", "input": {}} for name in ("a", "b")]
+    short, long = block % ("a", "caf\\u00e9"), block % ("b", (LONG * 20).replace("\n", "\\n"))
+    begun = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": calls}]
+    messages = (
+        f'{json.dumps(begun)[:-1]}, {{"role":"user","content":[{short}, {long}]}}, {json.dumps(turns(3)[1:])[1:]}'
+    )
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    proxy.client.post("/v1/messages", content=f'{{"model":"claude-opus-5-5","messages":{messages}}}')
+    body = provider.got[0].body.decode()
+    assert proxy.outcomes() == ["compacted"]
+    assert long not in body
+    assert short in body
+
+
+def test_views_extend_each_other(provider, proxy_of):
+    """Between two compactions each request begins with the whole one before it."""
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(40)
+    for number in range(1, len(history) + 1, 2):
+        ask(proxy, history[:number])
+    views = [sent(got) for got in provider.got]
+    broken = sum(before != after[: len(before)] for before, after in zip(views, views[1:], strict=False))
+    assert 1 <= broken <= 8
+    assert all(max(len(view) for view in views) < len(history) for _ in views)
+
+
+def test_same_request_again_gets_the_same_view(provider, proxy_of):
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(30)
+    for number in (41, 41, 61, 61):
+        ask(proxy, history[:number])
+    first, second, third, fourth = (got.body for got in provider.got)
+    assert first == second
+    assert third == fourth
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def marks(value):
+    """How many marks JSON has."""
+    if isinstance(value, dict):
+        return ("cache_control" in value) + sum(map(marks, value.values()))
+    return sum(map(marks, value)) if isinstance(value, list) else 0
+
+
+@pytest.mark.parametrize("outside", [0, 1, 2, 3])
+def test_marks_are_set_again_and_never_more_than_four(provider, proxy_of, outside):
+    """Within what the client's system prompt and tools leave; the newest message always has one."""
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(40)
+    system = [{"type": "text", "text": "Be kind.", **(MARK if at < outside else {})} for at in range(3)]
+    for number in range(31, len(history) + 1, 2):
+        messages = json.loads(json.dumps(history[:number]))
+        for message in messages[-1:] if outside == 3 else messages[-3::2]:
+            message["content"][-1] |= MARK
+        ask(proxy, messages, system=system)
+    compacted = [
+        json.loads(got.body)
+        for got, report in zip(provider.got, proxy.reports, strict=True)
+        if report.what == "compacted"
+    ]
+    assert len(compacted) > 10
+    for body in compacted:
+        assert marks(body) <= 4
+        assert body["system"] == system
+        assert marks(body["messages"][-1]) == 1
+    assert marks(compacted[-1]) > outside
+
+
+def test_client_without_marks_gets_none(provider, proxy_of):
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    ask(proxy, turns(30))
+    assert proxy.outcomes() == ["compacted"]
+    assert marks(json.loads(provider.got[0].body)) == 0
+
+
+def test_marks_keep_the_hour_of_the_client(provider, proxy_of):
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(30)
+    history[-1]["content"][-1]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
+    ask(proxy, history)
+    body = json.loads(provider.got[0].body)
+    assert body["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+
+
+def test_shadow_sends_what_came_and_says_what_it_would_send(provider, proxy_of):
+    proxy, history = proxy_of(provider.url, budget=BUDGET, shadow=True), turns(30)
+    ask(proxy, history)
+    assert provider.got[0].body == body_of(history)
+    assert proxy.outcomes() == ["would be compacted"]
+    assert proxy.reports[0].sent_bytes < proxy.reports[0].received_bytes / 2
+
+
+def test_length_is_asked_for_the_view(provider, proxy_of):
+    """A client that counts the whole history would compact it by itself."""
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(30)
+    ask(proxy, history[:59])
+    view = sent(provider.got[0])
+    ask(proxy, history, path="/v1/messages/count_tokens")
+    assert sent(provider.got[1]) == [*view, *history[59:]]
+    assert proxy.outcomes(2) == ["compacted", "counted"]
+    ask(proxy, history)
+    assert sent(provider.got[2])[: len(view)] == view
+
+
+@pytest.mark.parametrize("session", ["s1", "unknown"])
+def test_length_of_what_is_not_compacted_is_asked_as_it_came(provider, proxy_of, session):
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    ask(proxy, turns(2))
+    ask(proxy, turns(3), path="/v1/messages/count_tokens", session=session)
+    assert provider.got[1].body == body_of(turns(3))
+
+
+@pytest.mark.filterwarnings("ignore:the provider refused a request")
+def test_provider_that_refuses_everything_has_the_last_word(provider, proxy_of):
+    """Its own error is handed on once nothing shorter can be made."""
+    error = b'{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long"}}'
+    provider.usual = lambda _: Answer(400, pieces=(error,))
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    answer = ask(proxy, turns(30))
+    assert (answer.status_code, answer.content) == (400, error)
+    assert 2 <= len(provider.got) <= 25
+    sizes = [len(got.body) for got in provider.got]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.filterwarnings("ignore:the provider refused a request")
+def test_refusal_as_the_first_event_of_a_stream_is_answered(provider, proxy_of):
+    said = {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long"}}
+    provider.answers.append(stream(b"event: error\ndata: " + json.dumps(said).encode() + b"\n\n"))
+    provider.usual = lambda _: stream(b"event: message_stop\ndata: {}\n\n")
+    answer = ask(proxy_of(provider.url, budget=BUDGET), turns(30), stream=True)
+    assert answer.content == b"event: message_stop\ndata: {}\n\n"
+    assert len(provider.got[0].body) > len(provider.got[1].body)
+
+
+@pytest.mark.filterwarnings("ignore:the provider refused a request")
+def test_answer_that_was_cut_makes_the_next_view_shorter(provider, proxy_of):
+    """No error, and nothing to send again: the window was too small for the answer."""
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(31)
+    cut = message(3_000, "model_context_window_exceeded")
+    provider.answers.append(Answer(pieces=(cut,)))
+    assert ask(proxy, history[:61]).content == cut
+    ask(proxy, history)
+    assert len(provider.got[1].body) < len(provider.got[0].body)
