@@ -37,7 +37,8 @@ def test_request_below_the_threshold_arrives_as_it_was_sent(provider, proxy_of):
     "body",
     [
         b"", b"{", b"[1]", b"\xff\xfe", b'{"messages":"hi","input":"hi"}', b'{"messages":[1],"input":[1]}',
-        b'{"messages":[],"messages":[]}', b'{"input":[{"role":"user","content":NaN}],"messages":[{"role":"user","content":NaN}]}',
+        b'{"messages":[],"messages":[]}',
+        b'{"input":[{"role":"user","content":NaN}],"messages":[{"role":"user","content":NaN}]}',
         b'{"model":"m","messages":[{"content":"no role"}],"input":[{"content":"no role"}]}',
         b'{"messages":[{"role":"user","content":"\\ud800"}],"input":[{"role":"user","content":"\\ud800"}]}',
         b"[" * 100_000,

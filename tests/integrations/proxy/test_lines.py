@@ -204,10 +204,10 @@ def test_restart_goes_on_with_the_same_view(provider, proxy_of, store):
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("/v1/messages", {"messages": turns(30), "context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}),
+        ("/v1/messages", {"messages": turns(30), "context_management": {"edits": [{"type": "clear_thinking"}]}}),
         ("/v1/messages", {"messages": turns(30), "compaction": {"type": "summarize"}}),
         ("/v1/messages", {"messages": turns(30), "thread": {"type": "create"}}),
-        ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "compaction", "content": "x"}]}, *turns(30)]}),
+        ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "compaction"}]}, *turns(30)]}),
         ("/v1/responses", {"input": [asked("x")] * 99, "previous_response_id": "resp_1"}),
         ("/v1/responses", {"input": [asked("x")] * 99, "conversation": "conv_1"}),
         ("/v1/responses", {"input": [asked("x")] * 99, "truncation": "auto"}),

@@ -10,7 +10,7 @@ from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.recording import Answer, message, stream
 
 FIRST = b'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7}}}\n\n'
-LAST = b'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}\n\n'
+LAST = b'event: message_delta\ndata: {"type":"message_delta","delta":{},"usage":{"output_tokens":5}}\n\n'
 
 
 def opened(proxy, **more):

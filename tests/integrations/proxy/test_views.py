@@ -1,6 +1,7 @@
 """What a request looks like from which something is left out."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_views_extend_each_other(provider, proxy_of):
     for number in range(1, len(history) + 1, 2):
         ask(proxy, history[:number])
     views = [sent(got) for got in provider.got]
-    broken = sum(before != after[: len(before)] for before, after in zip(views, views[1:], strict=False))
+    broken = sum(before != after[: len(before)] for before, after in pairwise(views))
     assert 1 <= broken <= 8
     assert all(max(len(view) for view in views) < len(history) for _ in views)
 
@@ -89,8 +90,8 @@ def test_marks_are_set_again_and_never_more_than_four(provider, proxy_of, outsid
     system = [{"type": "text", "text": "Be kind.", **(MARK if at < outside else {})} for at in range(3)]
     for number in range(31, len(history) + 1, 2):
         messages = json.loads(json.dumps(history[:number]))
-        for message in messages[-1:] if outside == 3 else messages[-3::2]:
-            message["content"][-1] |= MARK
+        for each in messages[-1:] if outside == 3 else messages[-3::2]:
+            each["content"][-1] |= MARK
         ask(proxy, messages, system=system)
     compacted = [
         json.loads(got.body)
