@@ -103,6 +103,7 @@ def test_marks_are_set_again_and_never_more_than_four(provider, proxy_of, outsid
         assert marks(body) <= 4
         assert body["system"] == system
         assert marks(body["messages"][-1]) == 1
+        assert all(type(each["content"]) is list for each in body["messages"])  # whether marked or not
     assert marks(compacted[-1]) > outside
 
 

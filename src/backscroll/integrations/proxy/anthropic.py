@@ -7,7 +7,7 @@ from typing import Any
 
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
-from backscroll.integrations.proxy.translation import WireTranslation
+from backscroll.integrations.proxy.translation import BlockTranslation
 from backscroll.messages.items import kind_of
 
 _SESSION = re.compile(r"session_([0-9A-Za-z-]{8,64})")
@@ -21,7 +21,7 @@ class Anthropic(Protocol):
     path = re.compile(r"(?:/v1)?/messages(?:/count_tokens)?")
     list_key = "messages"
     id_headers = ("x-claude-code-session-id",)
-    translation = WireTranslation()
+    translation = BlockTranslation()
 
     def id_in(self, fields: Fields) -> str | None:
         """Return the session in `metadata.user_id`, or all of it."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backscroll.integrations.proxy.given import Given
-from backscroll.integrations.proxy.protocol import Fields
-from backscroll.view.cache_marks import MOST, MarkableMessages, in_blocks, set_marks, without_marks
+from backscroll.view.cache_marks import MOST, MarkableMessages, set_marks, without_marks
 
 _KEY = "cache_control"
+Fields = dict[str, Any]
 
 
 def remarked(
@@ -15,7 +15,8 @@ def remarked(
 ) -> list[dict[str, Any]]:
     """Return the messages of a view with marks where they serve the view. The others stay the same objects.
 
-    A client that marks none of its messages wants none, or lets the provider place them.
+    A client that marks none of its messages wants none, or lets the provider place them. A text that is no block bears
+    no mark: a provider may take a change between the two forms as a change of the prefix.
 
     Args:
         messages: The messages of the view, with the client's marks.
@@ -30,10 +31,11 @@ def remarked(
     markable = MarkableMessages()
     markable.follow(messages)
     places = markable.places(digest, previous, max(0, MOST - outside))
+    places = [each for each in places if isinstance(messages[each[0].message].get("content"), list)]
     ttl = "1h" if all(mark.get("ttl") == "1h" for mark in given) else "5m"
     found = [without_marks(message) if _may_bear(message) else message for message in messages]
     for index in {place.message for place, _ in places}:
-        found[index] = _copied(in_blocks(found[index]))
+        found[index] = {**found[index], "content": [dict(block) for block in found[index]["content"]]}
     set_marks(found, places, (ttl, ttl))
     return found
 
@@ -52,8 +54,3 @@ def _marks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict):
             yield from _marks(block)
-
-
-def _copied(message: dict[str, Any]) -> dict[str, Any]:
-    content = message["content"]
-    return {**message, "content": [dict(block) if isinstance(block, dict) else block for block in content]}

@@ -5,7 +5,7 @@ from typing import Any
 
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
-from backscroll.view.cache_marks import without_marks
+from backscroll.view.cache_marks import in_blocks, without_marks
 
 
 class WireTranslation(Translation[dict[str, Any]]):
@@ -26,3 +26,12 @@ class WireTranslation(Translation[dict[str, Any]]):
         if type(content) is str:
             found["content"] = [{"type": "text", "text": content}]
         return found
+
+
+class BlockTranslation(WireTranslation):
+    """Messages of an API in which only blocks bear marks."""
+
+    def to_native(self, message: Message, natives: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return the message as it is sent; one that Backscroll wrote in blocks, with a mark or without."""
+        found = super().to_native(message, natives)
+        return found if natives else in_blocks(found)
