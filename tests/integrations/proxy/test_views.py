@@ -107,6 +107,17 @@ def test_marks_are_set_again_and_never_more_than_four(provider, proxy_of, outsid
     assert marks(compacted[-1]) > outside
 
 
+@pytest.mark.filterwarnings("ignore:the provider refused a request")
+def test_marks_are_set_where_the_newest_message_is_cut(provider, proxy_of):
+    """The client's mark went with what was cut; the view bears marks all the same."""
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(3, text=LONG * 20)
+    history[-1]["content"][-1] |= MARK
+    ask(proxy, history)
+    assert proxy.outcomes() == ["compacted"]
+    assert b"left out" in provider.got[0].body
+    assert marks(json.loads(provider.got[0].body)["messages"][-1]) == 1
+
+
 def test_client_without_marks_gets_none(provider, proxy_of):
     proxy = proxy_of(provider.url, budget=BUDGET)
     ask(proxy, turns(30))

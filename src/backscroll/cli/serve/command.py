@@ -3,6 +3,7 @@
 import os
 import socket
 import warnings
+from contextlib import suppress
 from shutil import get_terminal_size
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from backscroll.cli.group import BadInput, app, parse_budget
 from backscroll.cli.serve.request_log import RequestLog
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
+from backscroll.notices import BackscrollWarning
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN = "BACKSCROLL_SERVE_TOKEN"  # noqa: S105  the name of a variable
@@ -101,6 +103,7 @@ def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str
     import uvicorn  # noqa: PLC0415  needs an extra
 
     log, totals = RequestLog(screen.write, get_terminal_size((100, 24)).columns), proxy.Totals()
+    warnings.filterwarnings("ignore", "the provider refused a request of lane", BackscrollWarning)  # the log says it
     warnings.showwarning = lambda message, *_: log.note(str(message))
     port = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
@@ -111,7 +114,7 @@ def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str
         server_header=False, date_header=False, ws="none", lifespan="on", timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
     )  # fmt: skip  # one setting a line would hide the call
-    with listening:
+    with listening, suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
     log.sum_up(totals)
 

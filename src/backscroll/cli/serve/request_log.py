@@ -10,6 +10,8 @@ from backscroll.cli import screen
 _UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
 _FIXED = 57
 """Columns of a line without the model's name."""
+_WITH_PATH = 80
+"""Columns from which a line has room for the path of a request without a model."""
 _INDENT = " " * 9
 
 
@@ -60,13 +62,15 @@ class RequestLog:
         if not self._is_begun:
             self._is_begun = True
             self._line("time", "what was done", "received", "sent", "tokens", "cached", "model")
-        managed = request.received_bytes > 0
+        has_body = request.received_bytes > 0
         cached = f"{request.cached_tokens / request.input_tokens:.0%}" if request.input_tokens else ""
         self._line(
-            f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if managed else "",
-            size(request.sent_bytes) if managed else "", f"{request.input_tokens:,}" if request.input_tokens else "",
-            cached, request.model or f"{request.method} {request.path}",
+            f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if has_body else "",
+            size(request.sent_bytes) if has_body else "", f"{request.input_tokens:,}" if request.input_tokens else "",
+            cached, request.model or request.path,
         )  # fmt: skip  # one column a value would hide the call
+        if self._width < _WITH_PATH and not request.model:
+            self.note(f"{request.method} {request.path}")
         for note in _notes(request):
             self.note(note)
 
@@ -119,6 +123,4 @@ def _notes(request: Reported) -> list[str]:
     if request.refusals:
         times = "once" if request.refusals == 1 else f"{request.refusals} times"
         found.append(f"refused {times} as too long, and sent again shorter")
-    if request.status >= 400 and request.what not in ("refused", "passed on"):
-        found.append(f"{request.what}; the provider answered {request.status}")
     return found

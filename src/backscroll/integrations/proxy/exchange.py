@@ -8,7 +8,7 @@ from backscroll.integrations.overflow_errors import is_overflow
 from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.proxy.conversation import NewestRequest, ProxiedConversation
 from backscroll.integrations.proxy.managed_request import ManagedRequest
-from backscroll.integrations.proxy.marks import remarked
+from backscroll.integrations.proxy.marks import marks_of, remarked
 from backscroll.integrations.proxy.shown import Shown
 
 
@@ -97,15 +97,16 @@ class Exchange:
         digest = previous = None
         before = self._newest_before()
         for each in view:
-            own, given = (each.native, each.natives) if isinstance(each, Shown) else (each, [each])
-            if not given and digest is None:
+            own, natives = (each.native, each.natives) if isinstance(each, Shown) else (each, [each])
+            if not natives and digest is None:
                 digest = len(items)
             if before is not None and each is before:
                 previous = len(items)
-            shown, like = self._protocol.items([own]), self._protocol.items(given)
+            shown, like = self._protocol.items([own]), self._protocol.items(natives)
             items += shown
             likes += like if len(like) == len(shown) else [None] * len(shown)
-        marked = remarked(items, self._body.fields, digest=digest, previous=previous)
+        given = marks_of(self._body.items)
+        marked = remarked(items, given, self._body.fields, digest=digest, previous=previous)
         return self.conversation.spelling.texts(marked, likes)
 
     def _newest_before(self) -> Any:

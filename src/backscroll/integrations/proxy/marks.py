@@ -10,8 +10,18 @@ _KEY = "cache_control"
 Fields = dict[str, Any]
 
 
+def marks_of(items: Sequence[Given]) -> list[dict[str, Any]]:
+    """Return the marks in the messages of a client."""
+    return [mark for item in items if _may_bear(item) for mark in _marks(item)]
+
+
 def remarked(
-    messages: Sequence[dict[str, Any]], fields: Fields, *, digest: int | None, previous: int | None
+    messages: Sequence[dict[str, Any]],
+    given: Sequence[dict[str, Any]],
+    fields: Fields,
+    *,
+    digest: int | None,
+    previous: int | None,
 ) -> list[dict[str, Any]]:
     """Return the messages of a view with marks where they serve the view. The others stay the same objects.
 
@@ -19,12 +29,12 @@ def remarked(
     no mark: a provider may take a change between the two forms as a change of the prefix.
 
     Args:
-        messages: The messages of the view, with the client's marks.
+        messages: The messages of the view, with those of the client's marks that it shows.
+        given: All marks in the client's messages.
         fields: The rest of the request.
         digest: The index of the digest. `None`: there is none.
         previous: The index of the newest message of the request before. `None`: unknown or gone.
     """
-    given = [mark for message in messages if _may_bear(message) for mark in _marks(message)]
     if not given or fields.get(_KEY):
         return list(messages)
     outside = sum(1 for part in (fields.get("system"), fields.get("tools")) for _ in _marks({"content": part}))
