@@ -1,8 +1,8 @@
 """One conversation of a framework: its history is followed, and each model call gets a view in its own messages."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from math import ceil
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from backscroll.integrations.background import TaskOrThread
 from backscroll.integrations.following import Following
@@ -20,6 +20,7 @@ from backscroll.tokens.usage import estimate_message
 from backscroll.view.view_message import ViewMessage
 
 Steps = Generator[Operation[Any], Any, list[Native]]
+T = TypeVar("T")
 
 
 class ModelCall(NamedTuple):
@@ -110,18 +111,31 @@ class Conversation(AsyncContextManager, Generic[Native]):
             self._turn.release()
 
     def _view_steps(self, history: Sequence[Native], call: ModelCall) -> Steps[Native]:
+        found = yield from self._requested(history, call, request_with_indexes)
+        return [self._native(each, history) for each in found[self._prompted :]]
+
+    def _requested(
+        self, history: Sequence[Native], call: ModelCall, request: Callable[..., Operation[T]]
+    ) -> Generator[Operation[Any], Any, T]:
+        """Load what is new and make a request. Returns what the operation `request` returns.
+
+        Args:
+            history: The framework's history.
+            call: The request.
+            request: Takes the session, the budget and the lane, and by name `outside` and `tools`.
+        """
         binds = self._session.config.binds(call.lane)
         if call.system or self._prompted:
             self._prompted = bool(call.system)
             self.set_system_prompt_factory((lambda: call.system or "") if call.system else None)
         for _ in range(TRIES):
             yield from self._following.load(history, whole=call.first, binds=binds)
-            found: list[ViewMessage] = yield request_with_indexes(
+            found: T = yield request(
                 self._session, call.budget, call.lane, outside=call.overhead_tokens, tools=call.tools
             )
             if self._following.holds_all:  # else another writer was faster between these two
                 self.views += 1
-                return [self._native(each, history) for each in found[self._prompted :]]
+                return found
         raise too_many_conflicts()
 
     def _native(self, shown: ViewMessage, history: Sequence[Native]) -> Native:

@@ -10,7 +10,10 @@ from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
 from backscroll.manager.driver import run_async_each
-from backscroll.view.view_message import ViewMessage
+from backscroll.ports import Operation
+from backscroll.session.request import prepare
+from backscroll.session.state import SessionState
+from backscroll.view.view_message import ViewMessage, with_indexes
 
 
 class ProxiedConversation(Conversation[Any]):
@@ -76,14 +79,28 @@ class ProxiedConversation(Conversation[Any]):
         """
         older = max(0, len(self._spelled) - COMPARED)  # the newest are compared in any case: marks move there
         same = len(spelled) >= len(self._spelled) and self._spelled[:older] == array("q", spelled[:older])
-        view = await self.view_of(history, call._replace(first=not same))
-        self._spelled = array("q", spelled)
-        return view if self._session.lane(call.lane).plan.edits else None
+        await self._turn.acquire_async()
+        try:
+            steps = self._requested(history, call._replace(first=not same), _request_if_edited)
+            view = await run_async_each(self._opened, steps)
+            self._spelled = array("q", spelled)
+            return None if view is None else [self._native(each, history) for each in view[self._prompted :]]
+        finally:
+            self._turn.release()
 
     def _native(self, shown: ViewMessage, history: Sequence[Any]) -> Any:
         native = super()._native(shown, history)
         natives = [history[index] for index in shown.indexes]
         return native if len(natives) == 1 and native is natives[0] else Shown(native, natives)
+
+
+def _request_if_edited(
+    state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any
+) -> Operation[list[ViewMessage] | None]:
+    """Make a request. Returns its view; `None` where the plan edits nothing."""
+    lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
+    assert lane.view is not None
+    return with_indexes(lane.view, state.history.branch.position) if lane.plan.edits else None
 
 
 class NewestRequest:
