@@ -99,6 +99,18 @@ def test_each_adapter_is_measured_at_both_lengths():
 
 
 @pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the CPU of a process from /proc")
+def test_proxy_is_measured_until_the_first_byte():
+    asked = ["--sizes", "30000", "--steps", "10", "--repeat", "1"]
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / "proxy.py"), *asked]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    [[size, *cells]] = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert size == "30,000"
+    assert all(float(cell.split()[0]) > 0 for cell in cells)
+
+
+@pytest.mark.long
 def test_what_is_kept_is_come_back_to(run):
     assert [row["steps"] for row in rows(run, "append", "ours-full")] == [40, 40]  # in turns of 20
     assert all(0 < row["shown"] <= 60 for row in rows(run, "resume", "ours-full"))

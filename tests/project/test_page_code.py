@@ -29,7 +29,8 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 
 
 FRAMEWORKS = (
-    "adk", "agent-framework", "amplifier", "clients", "langchain", "mcp", "openai-agents", "pydantic-ai", "strands"
+    "adk", "agent-framework", "amplifier", "clients", "langchain", "mcp", "openai-agents", "pydantic-ai", "serve",
+    "strands",
 )  # fmt: skip  # one list
 """Pages whose blocks load a framework or clients, which takes seconds each."""
 

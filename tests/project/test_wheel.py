@@ -129,7 +129,7 @@ def test_it_asks_for_the_base_dependencies_only(wheel):
     assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == [
         "adk", "agent-framework", "all", "amplifier", "anthropic", "cli", "encryption", "gemini", "inspect",
         "langchain", "litellm", "mcp", "openai", "openai-agents", "otel", "postgres", "pydantic-ai", "ray", "s3",
-        "strands", "tiktoken",
+        "serve", "strands", "tiktoken",
     ]  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def test_marks_and_forms_of_a_text_are_no_difference(proxy, store):
     assert "cache_control" not in json.dumps(stored(store, name))
 
 
-def test_clients_without_an_id_are_told_by_their_messages(provider, proxy, store):
+def test_clients_without_an_id_are_separated_by_messages(provider, proxy, store):
     for number in range(1, 8, 2):
         ask(proxy, turns(4, "one")[:number], session=None)
         ask(proxy, turns(4, "two")[:number], session=None)
@@ -225,7 +225,7 @@ def test_client_that_lets_the_provider_compact_is_left_alone(provider, proxy, st
     assert store.sessions() == []
 
 
-def test_client_that_compacts_by_itself_begins_a_new_conversation(provider, proxy, store):
+def test_client_that_compacts_by_itself_begins_a_new_session(provider, proxy, store):
     """Its request for a summary is answered over the view; what it begins with the summary is new."""
     history = [*turns(30), answered("So far."), asked("Summarize this conversation.")]
     ask(proxy, turns(30))

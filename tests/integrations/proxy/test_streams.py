@@ -31,7 +31,7 @@ def test_first_bytes_arrive_before_the_provider_goes_on(provider, proxy_of):
     assert proxy.reports[0].input_tokens == 7
 
 
-def test_headers_arrive_before_the_first_word_of_a_passed_request(provider, proxy_of):
+def test_headers_of_a_passed_request_arrive_before_its_body(provider, proxy_of):
     is_read = threading.Event()
     provider.usual = lambda _: stream(lambda: is_read.wait(10), b"data: x\n\n")
     with proxy_of(provider.url).client.stream("GET", "/v1/events") as answer:
@@ -105,7 +105,7 @@ def test_stream_that_breaks_off_is_no_finished_answer(provider, proxy_of):
     assert "broke off" in proxy.reports[0].why
 
 
-def test_provider_that_cannot_be_reached_is_an_error_that_says_so(proxy_of):
+def test_provider_that_cannot_be_reached_is_an_error(proxy_of):
     proxy = proxy_of("http://127.0.0.1:9")
     answer = proxy.client.post("/v1/messages", content=body_of(turns(1)))
     assert answer.status_code == 502

@@ -36,7 +36,7 @@ def test_only_messages_are_written_again(provider, proxy_of):
     assert got.header("content-length") == str(len(got.body))
 
 
-def test_message_of_which_a_part_is_left_out_keeps_its_other_blocks(provider, proxy_of):
+def test_cut_message_keeps_the_spelling_of_its_other_blocks(provider, proxy_of):
     """A long result among others of one message: their blocks keep their spelling."""
     block = '{"type":"tool_result", "tool_use_id":"%s","content":"%s","odd":1.50}'
     calls = [{"type": "tool_use", "id": name, "name": "f", "input": {}} for name in ("a", "b")]

@@ -56,7 +56,7 @@ def serve_command(
     shadow: bool,
     strict: bool,
 ) -> None:
-    """Stand between agents and their providers, and send views where conversations grow too long.
+    """Run between agents and their providers, and send views where conversations grow too long.
 
     Speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view goes on byte
     for byte. Keys pass through and are never stored. Ends with Ctrl+C.

@@ -1,7 +1,7 @@
 """Which conversation a request belongs to.
 
 A client's own id covers a session with all its sub-agents and side requests, and some clients send none. Requests of
-one id that begin with the same message are told apart by their prefix: a request belongs to the conversation that it
+one id that begin with the same message are separated by their prefix: a request belongs to the conversation that it
 goes on from. If it goes on from none, it is an edit of the one that it has most in common with, or another agent's.
 """
 
