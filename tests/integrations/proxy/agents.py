@@ -57,6 +57,10 @@ class Agent:
             answer = self.ask()
             self.calls = self.answered(answer)
 
+    def close(self) -> None:
+        """Close the client's connections."""
+        self.client.close()
+
     def said(self, text: str) -> Message:
         return {"role": "user", "content": text}
 

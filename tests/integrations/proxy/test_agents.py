@@ -1,6 +1,7 @@
 """Agents of 40 and 200 requests behind the proxy, on each API: the fakes refuse what the providers refuse."""
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_agent_behind_the_proxy_is_never_refused(stack, proxy_of, kind, is_strea
     fake = kind.fake(replies=scripted())
     server = stack.enter_context(serving(fake.create))
     proxy = proxy_of(server.url, budget=BUDGET)
-    agent = kind(proxy.url, is_streamed=is_streamed)
+    agent = stack.enter_context(closing(kind(proxy.url, is_streamed=is_streamed)))
     agent.run(requests)
     assert server.refusals == []
     assert getattr(fake, "transformations", []) == []
@@ -53,7 +54,7 @@ def test_everything_but_the_newest_answer_is_stored(stack, proxy_of, kind):
     store = MemoryStore()
     server = stack.enter_context(serving(kind.fake(replies=scripted()).create))
     proxy = proxy_of(server.url, budget=BUDGET, store=store)
-    agent = kind(proxy.url)
+    agent = stack.enter_context(closing(kind(proxy.url)))
     agent.run(30)
     (name,) = store.sessions()
     assert name.startswith(f"{kind.format}/")
@@ -80,7 +81,7 @@ def test_refusal_is_answered_by_a_shorter_request(stack, proxy_of, kind, after):
     """The client sees nothing of it, its next requests stay as short, and reasoning stays valid."""
     server = stack.enter_context(serving(kind.fake(replies=scripted()).create))
     proxy = proxy_of(server.url, budget=BUDGET)
-    agent = kind(proxy.url, is_streamed=True)
+    agent = stack.enter_context(closing(kind(proxy.url, is_streamed=True)))
     agent.run(after)
     refusal = ANTHROPIC_IS_TOO_LONG if kind.format == "anthropic" else OPENAI_IS_TOO_LONG
     for refusals in (1, 2):

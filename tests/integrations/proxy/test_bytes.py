@@ -101,6 +101,22 @@ def test_answers_may_only_be_encoded_as_the_proxy_reads(provider, proxy_of):
     assert [got.header("accept-encoding") for got in provider.got] == ["identity", "identity", "gzip, deflate"]
 
 
+@pytest.mark.long
+def test_body_that_is_too_large_to_read_goes_on(provider, proxy_of):
+    """It goes on while it arrives."""
+    body = b'{"messages":[{"role":"user","content":"' + b"x" * 70_000_000 + b'"}]}'
+    proxy = proxy_of(provider.url)
+    assert proxy.client.post("/v1/messages", content=body).status_code == 200
+    assert provider.got[0].body == body
+    assert proxy.outcomes() == ["passed on"]
+
+
+def test_headers_for_the_proxy_are_not_handed_on(provider, proxy_of):
+    headers = {"x-backscroll-session": "mine", "connection": "x-hop, keep-alive", "x-hop": "1", "te": "trailers"}
+    proxy_of(provider.url).client.post("/v1/messages", content=ODD, headers=headers)
+    assert [provider.got[0].header(name) for name in ("x-backscroll-session", "x-hop", "te")] == [None] * 3
+
+
 def test_compressed_request_is_not_read(provider, proxy_of):
     packed = gzip.compress(ODD)
     proxy = proxy_of(provider.url)

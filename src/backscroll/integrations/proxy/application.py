@@ -47,6 +47,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with upstream:
+            await managing.warm()
             yield
         await managing.close()
 

@@ -1,6 +1,6 @@
 """Which headers of a request and of an answer are handed on: all but those of one connection."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 Pairs = list[tuple[bytes, bytes]]
 _OF_A_CONNECTION = frozenset(
@@ -10,7 +10,8 @@ _OF_A_CONNECTION = frozenset(
     )
 )  # fmt: skip  # one thought
 _READABLE = (b"gzip", b"deflate")
-_TOKEN = b"x-backscroll-token"
+_FOR_US = frozenset((b"host", b"expect", b"x-backscroll-token", b"x-backscroll-session"))
+"""Headers of a request that are for the server which it reaches."""
 
 
 def of_request(given: Iterable[tuple[bytes, bytes]], length: int | None, *, is_read: bool) -> Pairs:
@@ -21,7 +22,7 @@ def of_request(given: Iterable[tuple[bytes, bytes]], length: int | None, *, is_r
         length: Bytes of the body, if it is known here. `None`: as the client says.
         is_read: Whether the answer is read here: it must then come in an encoding that can be read.
     """
-    dropped = {b"host", _TOKEN} | ({b"content-length"} if length is not None else set())
+    dropped = _FOR_US | ({b"content-length"} if length is not None else set())
     found = _handed_on(given, dropped)
     if length is not None:
         found.append((b"content-length", str(length).encode()))
@@ -38,7 +39,7 @@ def of_answer(given: Iterable[tuple[bytes, bytes]]) -> Pairs:
     return _handed_on([(name.lower(), value) for name, value in given], set())
 
 
-def _handed_on(given: Iterable[tuple[bytes, bytes]], dropped: set[bytes]) -> Pairs:
+def _handed_on(given: Iterable[tuple[bytes, bytes]], dropped: Set[bytes]) -> Pairs:
     pairs = list(given)
     named = {each.strip().lower() for name, value in pairs if name == b"connection" for each in value.split(b",")}
     return [pair for pair in pairs if pair[0] not in _OF_A_CONNECTION | named | dropped]

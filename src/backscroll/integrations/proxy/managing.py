@@ -105,6 +105,10 @@ class Managing:
             return None
         return body.with_items([*newest.texts, *map(text_of, protocol.items(request.natives[newest.messages :]))])
 
+    async def warm(self) -> None:
+        """Load what the first view needs, so that no request waits for it."""
+        await self._in_memory[self._protocols[0].name].conversations.unnamed().warm()
+
     async def close(self) -> None:
         """Store what is buffered.
 

@@ -11,7 +11,7 @@ _LOOKED_AT = 200
 """Characters of the messages by which an earlier request is found."""
 _CHANGING = 4
 """Newest messages that the next request may spell in another way, because marks for a cache move."""
-_LARGEST = 128_000_000
+_LARGEST = 32_000_000
 """Characters of all requests that are kept; parsed, they take several times as many bytes."""
 
 

@@ -10,7 +10,8 @@ from backscroll.integrations.proxy.incoming import Incoming
 
 _TIMEOUT = httpx.Timeout(None, connect=30.0)
 """A model may think for many minutes: only the client knows how long it wants to wait."""
-_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60)
+"""As many requests at once as the clients send. An agent works for a while between two requests."""
 
 
 class Upstream:
