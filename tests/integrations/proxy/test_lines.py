@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
@@ -158,6 +159,29 @@ def test_id_of_a_client_names_the_session(proxy, store, path, key, headers, more
     proxy.client.post(path, content=json.dumps(body), headers=headers)
     (name,) = store.sessions()
     assert name.split("/")[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "more", "said"),
+    [
+        (
+            "/v1/messages",
+            "messages",
+            {"system": [{"type": "text", "text": "<env>\nWorking directory: /home/me/x\n"}]},
+            "hi",
+        ),
+        ("/v1/messages", "messages", {"system": "Primary working directory: /home/me/x"}, "hi"),
+        ("/v1/responses", "input", {}, "<environment_context>\n  <cwd>/home/me/x</cwd>\n</environment_context>"),
+    ],
+)
+def test_time_and_folder_are_noted_with_messages(proxy, store, path, key, more, said):
+    """So the MCP server shows the conversation in its project, with its date."""
+    body = {"model": "m", "max_tokens": 9, key: [{"role": "user", "content": said}], **more}
+    proxy.client.post(path, content=json.dumps(body))
+    (message,) = stored(store, store.sessions()[0])
+    noted = message["metadata"]["log"]
+    assert noted["project"] == "/home/me/x"
+    assert datetime.fromisoformat(noted["time"]).tzinfo is not None
 
 
 def test_requests_of_one_conversation_at_once(provider, proxy, store):

@@ -12,6 +12,7 @@ requests, go on byte for byte.
 - `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
 - `json_text.py`      where values are in a JSON text; `given.py` and `spelling.py` keep the client's spelling
 - `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
+- `noting.py`          when a message came, and where its agent works
 - `marks.py`          marks for Anthropic's prompt cache
 - `answer.py`         usage and refusals, read from a copy of an answer
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on

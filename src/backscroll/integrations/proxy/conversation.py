@@ -2,10 +2,12 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
+from backscroll.integrations.proxy.noting import NotingTranslation
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
@@ -25,7 +27,8 @@ class ProxiedConversation(Conversation[Any]):
     """
 
     def __init__(self, translation: Translation[Any], options: Mapping[str, Any]) -> None:
-        super().__init__(translation, options)
+        self._noting = NotingTranslation(translation, lambda: datetime.now(UTC))
+        super().__init__(self._noting, options)
         self.left: set[tuple[int, int]] = set()
         """Where the client left this conversation for another continuation: an index, and a hash of what it left."""
         self.newest: NewestRequest | None = None
@@ -59,6 +62,10 @@ class ProxiedConversation(Conversation[Any]):
     def was_left(self, history: Sequence[Any], at: int) -> bool:
         """Return whether the client left this very continuation before: both go on, then."""
         return at < len(history) and (at, self._following.print_of(history[at])) in self.left
+
+    def works_in(self, folder: str) -> None:
+        """Note where the agent works, if it says so."""
+        self._noting.folder = folder or self._noting.folder
 
     async def view_for(self, history: Sequence[Any], spelled: Sequence[int], call: ModelCall) -> list[Any] | None:
         """Load what is new in a request and return the view to send.

@@ -27,6 +27,7 @@ class Exchange:
             request.protocol, request.body, request.natives, request.call,
         )  # fmt: skip  # one thought
         self._before = conversation.newest
+        conversation.works_in(request.folder)
         self._retry = OverflowRetry(conversation)
         self._views = 0
         self.name = name

@@ -1,6 +1,7 @@
 """A request that is managed: its messages, which conversations it may belong to, and what goes with the messages."""
 
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.proxy.noting import folder_in
 from backscroll.integrations.proxy.protocol import Headers, Protocol
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.manager.base import MAIN
@@ -8,6 +9,8 @@ from backscroll.tokens.windows import window_of
 
 _MARGIN = 1_000
 """Tokens of a window that stay free, as in the manager's own options."""
+_BEGINNING = 3
+"""Messages in which a client says where it works."""
 _LONG_CONTEXT = "context-1m"
 """The beta header of Anthropic's models that have two windows."""
 _LONG_WINDOW = 1_000_000
@@ -30,6 +33,8 @@ class ManagedRequest:
         key, opening = protocol.session_key(headers, body.fields), protocol.opening(self.natives)
         self.group = f"{protocol.name}/{key}/{opening}"
         """What the conversations have in common that it may belong to: the client's id and the first message."""
+        self.folder = folder_in([protocol.system(body.fields) or "", *(item.text for item in body.items[:_BEGINNING])])
+        """Where its agent works, if it says so."""
         self.call = _call(protocol, headers, body, budget)
         """What goes with the messages."""
 

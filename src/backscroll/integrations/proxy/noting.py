@@ -1,0 +1,50 @@
+"""When a message came, and where its agent works: noted with what is stored, for those who look it up later."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from backscroll.integrations.translation import Translation
+from backscroll.messages import Message
+
+_FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)([^\n\\<\"]{1,400})")
+"""How Claude Code and Codex say it, in a system prompt or in the first messages."""
+
+
+class NotingTranslation(Translation[Any]):
+    """Notes both with each message, as an import of a client's own log does.
+
+    Args:
+        inner: Reads and writes the messages.
+        now: Returns the time, with its zone.
+    """
+
+    def __init__(self, inner: Translation[Any], now: Callable[[], datetime]) -> None:
+        self._inner, self._now = inner, now
+        self.folder = ""
+        """The working folder of the agent. Empty: unknown."""
+
+    def to_message(self, native: Any) -> Message:
+        """Return the message with its notes."""
+        found = self._inner.to_message(native)
+        noted = {"time": self._now().isoformat(timespec="seconds")} | ({"project": self.folder} if self.folder else {})
+        return {**found, "metadata": {**found.get("metadata", {}), "log": noted}}
+
+    def to_native(self, message: Message, natives: Sequence[Any]) -> Any:
+        """Return the message to send."""
+        return self._inner.to_native(message, natives)
+
+    def says(self, native: Any) -> object:
+        """Return what a message says."""
+        return self._inner.says(native)
+
+    def said(self, message: Message) -> object:
+        """Return the same of a stored message."""
+        return self._inner.said(message)
+
+
+def folder_in(texts: Sequence[str]) -> str:
+    """Return the working folder that the beginning of a conversation names; empty if it names none."""
+    found = next(filter(None, map(_FOLDER.search, texts)), None)
+    return found[1].strip() if found else ""
