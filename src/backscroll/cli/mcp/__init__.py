@@ -5,5 +5,7 @@
 - `log_lines.py`: what a log got since it was read
 - `log_messages.py`: its lines as messages
 - `log_import.py`: new and grown logs into the store
+- `redaction.py`, `secret_patterns.py`: what an import takes out of messages, and the texts that it knows
+- `unredacted.py`: sessions that were imported with less redaction
 - `log_session.py`: one session that a log is appended to
 """

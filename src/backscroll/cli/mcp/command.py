@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import re
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -12,21 +14,40 @@ from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
 
 CLIENTS = ("claude-code", "codex")
+KINDS = ("secrets", "emails")
 
 
-def _clients(ctx: click.Context | None, param: click.Parameter | None, value: str) -> list[str]:
-    names = [name.strip() for name in value.split(",") if name.strip()]
-    unknown = [name for name in names if name not in CLIENTS]
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is not a client; choose from {', '.join(CLIENTS)}", ctx, param)
-    return list(dict.fromkeys(names))
+def _names(what: str, known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return a callback for an option that takes names separated by commas."""
+
+    def parse(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise click.BadParameter(f"{unknown[0]!r} is not {what}; choose from {', '.join(known)}", ctx, param)
+        return list(dict.fromkeys(names))
+
+    return parse
+
+
+def _patterns(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> Sequence[str]:
+    for value in values:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise click.BadParameter(f"{value!r} is not a regular expression: {error}", ctx, param) from None
+    return values
 
 
 @app.command("mcp", short_help="Serve stored sessions to clients of the Model Context Protocol.")
 @click.argument("place", metavar="STORE")
-@click.option("--import", "clients", default="", callback=_clients, metavar="CLIENTS",
+@click.option("--import", "clients", default="", callback=_names("a client", CLIENTS), metavar="CLIENTS",
               help="Import the logs of claude-code, codex or both, separated by commas.")  # fmt: skip
 @click.option("--folder", "folders", multiple=True, metavar="PATH", help="Import logs below this folder. Repeatable.")
+@click.option("--redact", "kinds", default="", callback=_names("known", KINDS), metavar="KINDS",
+              help="Take these out of what is imported: secrets, emails or both, separated by commas.")  # fmt: skip
+@click.option("--redact-pattern", "patterns", multiple=True, callback=_patterns, metavar="REGEX",
+              help="Take what this Python regular expression matches out of what is imported. Repeatable.")  # fmt: skip
 @click.option("--project", metavar="PATH", help="Show sessions of this folder; default: the working folder.")
 @click.option("--all", "everything", is_flag=True, help="Show the sessions of all folders.")
 @click.option("--page-tokens", type=click.IntRange(min=1_000), default=4_000, show_default=True, metavar="N",
@@ -38,6 +59,8 @@ def mcp_command(
     place: str,
     clients: list[str],
     folders: tuple[str, ...],
+    kinds: list[str],
+    patterns: tuple[str, ...],
     project: str | None,
     everything: bool,
     page_tokens: int,
@@ -50,16 +73,20 @@ def mcp_command(
     """
     if project is not None and everything:
         raise BadInput("--project and --all exclude each other: use only one")
+    if (kinds or patterns) and not (clients or folders):
+        raise BadInput("--redact and --redact-pattern redact what is imported: use them with --import or --folder")
     package, log_import = _rooms()
     place = os.path.expanduser(place)
     folder = os.path.abspath(os.path.expanduser(project or os.curdir))
+    redaction = log_import.Redaction(kinds, patterns)
     with places.blamed():
         store = places.writable(place) if clients or folders else places.existing(place)
         archive = package.Archive(
             store,
             folder=None if everything else folder,
             running_in=folder if exclude_current else None,
-            feed=_feed(log_import, store, clients, folders) if clients or folders else None,
+            feed=_feed(log_import, store, clients, folders, redaction) if clients or folders else None,
+            redaction=redaction.marks,
         )
         try:
             asyncio.run(_serve(package.make_server(archive, page_tokens)))
@@ -76,11 +103,11 @@ def _rooms() -> tuple[ModuleType, ModuleType]:
     return package, log_import
 
 
-def _feed(log_import: Any, store: Any, clients: list[str], folders: tuple[str, ...]) -> Any:
+def _feed(log_import: Any, store: Any, clients: list[str], folders: tuple[str, ...], redaction: Any) -> Any:
     from backscroll.cli.mcp.log_files import homes, log_files  # noqa: PLC0415  only an import needs them
 
     searched = [*homes(clients, os.environ), *(("", os.path.expanduser(folder)) for folder in folders)]
-    return log_import.LogImport(store, lambda: log_files(searched))
+    return log_import.LogImport(store, lambda: log_files(searched), redaction)
 
 
 async def _serve(server: Any) -> None:

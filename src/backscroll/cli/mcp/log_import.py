@@ -6,14 +6,18 @@ to the store would have to be kept in step with it, and a database on a server h
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from backscroll.cli.mcp.log_files import LogFile
 from backscroll.cli.mcp.log_lines import LogLines, read_lines
 from backscroll.cli.mcp.log_messages import LogSession, described, noted, sessions_of
 from backscroll.cli.mcp.log_session import LogSessionWriter, accepted
+from backscroll.cli.mcp.redaction import Redaction
+from backscroll.cli.mcp.unredacted import delete_unredacted
 from backscroll.errors import ConflictError, MessageError
 from backscroll.integrations.mcp.catching_up import Progress
+from backscroll.integrations.mcp.facts import REDACTION, unredacted
 from backscroll.integrations.mcp.index import StoreIndex
 from backscroll.messages import Message
 from backscroll.notices import warn
@@ -51,12 +55,15 @@ class LogImport:
     Args:
         store: where to.
         find: returns the logs as they are now.
+        redaction: what is taken out of every message, name and folder before it is stored.
     """
 
-    def __init__(self, store: Store, find: Callable[[], list[LogFile]]) -> None:
-        self._store, self._find = store, find
+    def __init__(self, store: Store, find: Callable[[], list[LogFile]], redaction: Redaction | None = None) -> None:
+        self._store, self._find, self._redaction = store, find, redaction or Redaction()
         self._done: dict[str, tuple[int, int]] = {}
         """Size and modification time of the logs that need nothing."""
+        self._carried: dict[str, list[str]] = {}
+        """Redactions that sessions had which were deleted to be imported with more."""
         self.bytes_read = 0
         """Bytes of logs that were read so far."""
 
@@ -65,6 +72,8 @@ class LogImport:
         waiting = [file for file in self._find() if self._done.get(file.path) != (file.size, file.mtime)]
         if waiting:
             index.refresh()
+            names = [self._redaction.name(file.session) for file in waiting]
+            self._carried |= yield from delete_unredacted(self._store, index, names, self._redaction)
         for done, file in enumerate(waiting):
             yield Progress("An import", done, len(waiting))
             try:
@@ -76,23 +85,31 @@ class LogImport:
             self._done[file.path] = file.size, file.mtime
 
     def _import(self, file: LogFile, index: StoreIndex) -> None:
-        known = index.catch_up(file.session)
+        session = self._redaction.name(file.session)
+        known = index.catch_up(session)
         state = None if known is None else ImportState.of(known.facts.imported)
         if state is not None and (state.read, state.mtime) == (file.size, file.mtime):
             return
-        with LogSessionWriter(self._store, file.session) as writer:
+        with LogSessionWriter(self._store, session) as writer:
             imported = writer.imported()  # not from the index: a killed import may have rewound and not appended
-            found = self._sessions(file, ImportState.of(imported))
+            redaction = self._redaction.with_marks(imported.get(REDACTION, self._carried.get(session, ())))
+            if redaction is None or (imported and unredacted(imported, redaction.marks)):
+                warn(f"{file.path} is not imported: session {session!r} was, with another redaction")
+                return
+            found = self._sessions(file, ImportState.of(imported), redaction)
             for name, (first, messages) in found.items():
-                if name == file.session:
+                if name == session:
                     self._write(writer, first, messages, imported)
                     continue
                 with LogSessionWriter(self._store, name) as side:
-                    self._write(side, first, messages, None)
+                    if not unredacted(side.imported() or {REDACTION: list(redaction.marks)}, redaction.marks):
+                        self._write(side, first, messages, None)
         for name in found:
             index.catch_up(name)
 
-    def _sessions(self, file: LogFile, state: ImportState | None) -> dict[str, tuple[int, list[Message]]]:
+    def _sessions(
+        self, file: LogFile, state: ImportState | None, redaction: Redaction
+    ) -> dict[str, tuple[int, list[Message]]]:
         """Return the messages of each session of a log, from a place in its branch on."""
         begin, first = (0, 0) if state is None or state.seq < 0 else (state.resume, state.seq)
         lines = self._read(file, begin)
@@ -100,11 +117,9 @@ class LogImport:
         if begin and (state is None or not state.continues(lines) or any(each.suffix for each in found)):
             lines, first = self._read(file, 0), 0
             found = sessions_of(file, lines)
-        return {
-            file.session + each.suffix: (first, self._noted(file, lines, each, first, several=len(found) > 1))
-            for each in found
-            if each.messages
-        }
+        session = redaction.name(file.session)
+        noting = partial(self._noted, file, lines, redaction, first, several=len(found) > 1)
+        return {session + each.suffix: (first, noting(each)) for each in found if each.messages}
 
     def _read(self, file: LogFile, begin: int) -> LogLines:
         lines = read_lines(file.path, begin)
@@ -120,17 +135,24 @@ class LogImport:
                 writer.replace(first, kept, None)
 
     @staticmethod
-    def _noted(file: LogFile, lines: LogLines, each: LogSession, first: int, *, several: bool) -> list[Message]:
-        """Return the messages with what the log says noted in the first, and how far it is imported in the last."""
+    def _noted(
+        file: LogFile, lines: LogLines, redaction: Redaction, first: int, each: LogSession, *, several: bool
+    ) -> list[Message]:
+        """Return what is stored: in the first message also what the log says, in the last how far it is imported."""
         answers = [at for at, message in enumerate(each.messages) if message["role"] == "assistant"]
         at = answers[-1] if answers else 0
         resume = each.began[at]
         seq = -1 if several else first + at  # sub-agents among the lines: read the whole log again
         state = ImportState(lines.end, resume, seq, lines.checksum(resume, lines.end), file.mtime)
-        messages = [*each.messages[:-1], noted(each.messages[-1], {"imported": state._asdict()})]
+        messages: list[Message] = [redaction.message(message) for message in each.messages]
+        marks = {REDACTION: sorted(redaction.marks)} if redaction.marks else {}
+        messages[-1] = noted(messages[-1], {"imported": {**state._asdict(), **marks}})
         if first == 0:
             about = described(file, lines.values) | ({"parent": file.session} if each.suffix else {})
-            messages[0] = noted(messages[0], about)
+            redacted = {
+                key: redaction.name(text) if key == "parent" else redaction.text(text) for key, text in about.items()
+            }
+            messages[0] = noted(messages[0], redacted)
         return messages
 
 

@@ -1,12 +1,13 @@
 """The sessions that a server answers from: which of them it may show, and what is found in them."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.mcp.catching_up import CatchingUp, Progress
+from backscroll.integrations.mcp.facts import unredacted
 from backscroll.integrations.mcp.index import FoundPassage, StoreIndex
 from backscroll.integrations.mcp.indexed_session import IndexedSession
 from backscroll.integrations.mcp.reader import SessionReader
@@ -42,6 +43,7 @@ class Archive:
         running_in: the folder whose newest transcript is that of the running session, which no search over several
             sessions finds. `None`: search all.
         feed: imports from elsewhere.
+        redaction: names of redactions. Imported sessions to which one was not applied are hidden.
         patience: seconds that an answer waits for the index.
     """
 
@@ -52,11 +54,12 @@ class Archive:
         folder: str | None = None,
         running_in: str | None = None,
         feed: Feed | None = None,
+        redaction: Collection[str] = (),
         patience: float = 2.0,
     ) -> None:
         self.store = store
         self._folder, self._running_in, self._feed = folder, running_in, feed
-        self._patience = patience
+        self._redaction, self._patience = frozenset(redaction), patience
         self._note = ""
         self._index = StoreIndex(store)
         self._behind = CatchingUp(self._steps)
@@ -75,6 +78,9 @@ class Archive:
         if bad:
             name, (_, reason) = next(iter(bad.items()))
             notes.append(f"Sessions that cannot be read, left out: {len(bad):,}, such as {name!r:.60}: {reason:.200}.")
+        veiled = sum(map(self._lacks, self._index.sessions())) if self._redaction else 0
+        if veiled:
+            notes.append(f"Sessions that were imported with less redaction, left out: {veiled:,}.")
         if progress is not None:
             far = f": {progress.done:,} of {progress.total:,}, the newest first" if progress.total else ""
             notes.append(f"{progress.what} is under way{far}. Ask again later for the rest.")
@@ -139,7 +145,13 @@ class Archive:
         """
         return SessionReader(self.store, self.session(name).name)
 
+    def _lacks(self, each: IndexedSession) -> bool:
+        """Return whether an imported session may hold what must not be shown."""
+        return bool(each.facts.client) and unredacted(each.facts.imported, self._redaction)
+
     def _shows(self, each: IndexedSession) -> bool:
+        if self._lacks(each):
+            return False
         return self._folder is None or not each.facts.project or within(each.facts.project, self._folder)
 
     def _steps(self) -> Iterator[Progress]:

@@ -1,7 +1,7 @@
 """What is known of a session apart from its messages: where it comes from, when it was, and how it began."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +10,8 @@ from backscroll.history.history import Entry
 
 LOG = "log"
 """The key in a message's `metadata` under which an import notes what the log of a client said about the message."""
+REDACTION = "redaction"
+"""The key in what an import notes of itself, under which it names the redaction that it applied."""
 _OPENING = 160  # characters of the first thing that the user said
 
 
@@ -57,6 +59,12 @@ def log_of(message: Mapping[str, Any]) -> dict[str, Any]:
     metadata = message.get("metadata")
     noted = metadata.get(LOG) if isinstance(metadata, dict) else None
     return noted if isinstance(noted, dict) else {}
+
+
+def unredacted(imported: Mapping[str, Any], marks: Collection[str]) -> bool:
+    """Return whether an import, of which `imported` is what it noted of itself, applied less than these redactions."""
+    applied = imported.get(REDACTION)
+    return not set(marks) <= set(applied if isinstance(applied, list) else ())
 
 
 def time_of(message: Mapping[str, Any]) -> str:
