@@ -115,6 +115,7 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(BIN)/python benchmarks/proxy.py
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
+	$(BIN)/python benchmarks/mcp_server.py
 	$(BIN)/python benchmarks/chats.py
 
 shipped: $(READY) ## check, before a release, what a peer's own manager gets wrong

@@ -19,9 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mcp.client import Client
 from search import QUERIES, library, sources
@@ -30,6 +32,7 @@ from backscroll.cli.mcp.log_files import log_files
 from backscroll.cli.mcp.log_import import LogImport
 from backscroll.integrations.mcp import Archive, make_server
 from backscroll.integrations.mcp.index import StoreIndex
+from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.options import StorageOptions
 from backscroll.stores.wrappers import layered
@@ -53,10 +56,12 @@ def written(folder: Path, sessions: int, messages: int) -> None:
         path.write_text("".join(lines), "utf-8")
 
 
-def store_of(kind: str, place: Path):
-    """A store of a kind, and the same at its next opening."""
+def store_of(kind: str, place: Path) -> Store:
+    """A store of a kind: the same at each opening."""
     store = open_store(f"jsonl:///{place}/lines" if kind == "jsonl" else place / f"{kind}.db")
-    return layered(store, StorageOptions(encryption_key=KEY)) if kind == "encrypted" else store
+    found = layered(store, StorageOptions(encryption_key=KEY)) if kind == "encrypted" else store
+    assert found is not None
+    return found
 
 
 def imported(kind: str, place: Path, logs: Path) -> dict[str, float]:
@@ -80,12 +85,12 @@ class MeasuredThreads(ThreadPoolExecutor):
         super().__init__()
         self.taken: list[float] = []
 
-    def submit(self, call, *arguments):
+    def submit(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> "Future[Any]":
         """Run what `asyncio.to_thread` asks for."""
         tool = isinstance(call, partial) and getattr(call.args[0], "__name__", "") == "answer"
-        return super().submit(self._measured if tool else call, *([call] if tool else arguments))
+        return super().submit(partial(self._measured, call) if tool else call, *arguments, **named)
 
-    def _measured(self, call):
+    def _measured(self, call: Callable[[], Any]) -> Any:
         begin = time.thread_time()
         try:
             return call()

@@ -67,6 +67,21 @@ def test_our_steps_have_a_floor_to_compare_with(tmp_path):
 
 
 @pytest.mark.long
+def test_the_server_of_mcp_is_measured_over_each_store():
+    asked = ["--sessions", "6", "--messages", "500"]
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / "mcp_server.py"), *asked]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["sqlite", "encrypted", "jsonl"]
+    for row in rows:
+        assert row[1] == "6"
+        assert float(row[2]) > 1, "read at first"
+        assert float(row[4]) == 0, "read again"
+        assert all(float(cell) > 0 for cell in row[6:10])
+
+
+@pytest.mark.long
 def test_huge_additions_have_a_floor_to_compare_with():
     asked = ["--kinds", "log", "--stores", "sqlite", "--scale", "0.02", "--repeat", "1"]
     command = [sys.executable, "-W", "error", str(BENCHMARKS / "stalls.py"), *asked]

@@ -389,6 +389,15 @@ def test_the_running_session_is_no_find_unless_named(tmp_path):
         assert "needle one" in client.do("get_prompt", "continue", {}).messages[0].content.text
 
 
+def test_no_other_session_is_taken_for_the_running_one(tmp_path):
+    store, here = MemoryStore(), str(tmp_path)
+    below = str(tmp_path / "below")
+    stored(store, "before", user("needle one", client="codex", project=below, time="2026-01-01T00:00:00Z"))
+    stored(store, "now", user("needle two", client="codex", project=here, time="2026-01-02T00:00:00Z"))
+    with asking(Archive(store, running_in=here, patience=PATIENCE)) as client:
+        assert quotations(client.text("search", query="needle", project=below)) == ["needle one"]
+
+
 def test_a_first_answer_does_not_wait_for_the_rest():
     store, gate = MemoryStore(), threading.Event()
     stored(store, "a", user("needle"))

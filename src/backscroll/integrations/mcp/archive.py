@@ -93,17 +93,17 @@ class Archive:
         Raises:
             ConfigurationError: Sessions of this folder are hidden.
         """
+        found = [each for each in reversed(self._index.sessions()) if self._shows(each)]
+        return self._narrowed(sorted(found, key=lambda each: each.facts.ended, reverse=True), project, since)
+
+    def _narrowed(self, sessions: list[IndexedSession], project: str, since: str) -> list[IndexedSession]:
         if project and self._folder is not None and not within(project, self._folder):
             raise ConfigurationError(
                 f"this server shows only sessions of {self._folder}: start it with --all to show those of other folders"
             )
-        order = {name: number for number, name in enumerate(self.store.sessions())}
-        found = [each for each in self._index.sessions() if each.name in order and self._shows(each)]
         if project:
-            found = [each for each in found if within(each.facts.project, project)]
-        if since:
-            found = [each for each in found if each.facts.ended >= since]
-        return sorted(found, key=lambda each: (each.facts.ended, order[each.name]), reverse=True)
+            sessions = [each for each in sessions if within(each.facts.project, project)]
+        return [each for each in sessions if each.facts.ended >= since]
 
     def session(self, name: str) -> IndexedSession:
         """Return a session by its name.
@@ -117,11 +117,15 @@ class Archive:
             raise ConfigurationError(f"{missing}. {self._note}" if self._note else missing)
         return found
 
-    def running(self) -> str:
-        """Return the name of the session that runs now, as far as it is known; else an empty text."""
+    def running(self, sessions: Sequence[IndexedSession]) -> str:
+        """Return the name of the session that runs now, as far as it is known; else an empty text.
+
+        Args:
+            sessions: the sessions that may be shown, the newest first.
+        """
         if self._running_in is None:
             return ""
-        logs = (each for each in self.sessions() if each.facts.client and not each.facts.parent)
+        logs = (each for each in sessions if each.facts.client and not each.facts.parent)
         return next((each.name for each in logs if within(each.facts.project, self._running_in)), "")
 
     def search(self, wanted: Wanted) -> list[FoundPassage]:
@@ -131,9 +135,12 @@ class Archive:
             ConfigurationError: What to search is not there, or hidden.
             StoreError: The store or the index failed.
         """
-        among = [self.session(wanted.session)] if wanted.session else self.sessions(wanted.project, wanted.since)
-        hidden = "" if wanted.session else self.running()
-        among = [each for each in among if each.name != hidden]
+        if wanted.session:
+            among = [self.session(wanted.session)]
+        else:
+            shown = self.sessions()
+            hidden = self.running(shown)
+            among = self._narrowed([each for each in shown if each.name != hidden], wanted.project, wanted.since)
         found = self._index.found(wanted.query, _CANDIDATES, among, wanted.role, wanted.since)
         return _ranked(wanted.query, found, [each.name for each in reversed(among)])
 

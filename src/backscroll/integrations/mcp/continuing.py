@@ -5,6 +5,7 @@ from typing import Any
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.mcp import answers
 from backscroll.integrations.mcp.archive import Archive
+from backscroll.integrations.mcp.indexed_session import IndexedSession
 from backscroll.integrations.mcp.tools import QUOTED, described
 from backscroll.messages import read_message
 
@@ -24,12 +25,7 @@ def continued(archive: Archive, name: str, most: int, count: answers.Count) -> s
         ConfigurationError: There is no such session.
     """
     archive.refresh()
-    running = archive.running()
-    chosen = archive.session(name) if name else next(
-        (each for each in archive.sessions() if each.name != running and not each.facts.parent), None
-    )  # fmt: skip
-    if chosen is None:
-        raise ConfigurationError("there is no earlier session to continue")
+    chosen = archive.session(name) if name else _newest(archive)
     with archive.read(chosen.name) as reader:
         view = [_said(message) for message in reader.view()]
     head = f"Continue the work of this session: {described(chosen)}. {QUOTED}"
@@ -48,6 +44,15 @@ def continued(archive: Archive, name: str, most: int, count: answers.Count) -> s
         newest.insert(0, shown)
         room -= count(shown) + 2
     return "\n".join([head, answers.quotation("\n\n".join([*kept, *newest])), foot])
+
+
+def _newest(archive: Archive) -> IndexedSession:
+    sessions = archive.sessions()
+    running = archive.running(sessions)
+    chosen = next((each for each in sessions if each.name != running and not each.facts.parent), None)
+    if chosen is None:
+        raise ConfigurationError("there is no earlier session to continue")
+    return chosen
 
 
 def _said(message: dict[str, Any]) -> str:

@@ -52,6 +52,8 @@ class StoreIndex:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, IndexedSession] = {}
+        self._order: dict[str, int] = {}
+        """The place of each session in the order of creation, as far as it was read."""
         self._reached = False
         """Whether the place of the index could be written to."""
         self.unreadable: dict[str, tuple[Tip, str]] = {}
@@ -65,15 +67,19 @@ class StoreIndex:
             self._place = memory or IndexMemory(TABLES, disk=True)
 
     def sessions(self) -> list[IndexedSession]:
-        """Return the indexed sessions that the store still has, as of the last `refresh` and what was added since."""
-        tips = {name: self._store.tip(name).incarnation for name in self._store.sessions()}
+        """Return the indexed sessions that the store still has, in the order of creation.
+
+        They are those of the last `refresh` and what was added since. The store is not asked for its sessions, which
+        may have to read a file for each.
+        """
         known = list(self._known.values())  # at once: another thread may add to it
-        return [each for each in known if tips.get(each.name) == each.incarnation]
+        found = [each for each in known if self._store.tip(each.name).incarnation == each.incarnation]
+        return sorted(found, key=lambda each: self._order.get(each.name, len(self._order)))
 
     def behind(self) -> list[str]:
         """Return the names of the sessions that are not indexed to their end, the newest first."""
         self.refresh()
-        names = self._store.sessions()
+        names = list(self._order)
         self.unreadable = {name: self.unreadable[name] for name in names if name in self.unreadable}
         return [name for name in reversed(names) if not self._is_current(name)]
 
@@ -150,6 +156,7 @@ class StoreIndex:
             warn(f"the search index is built in memory, for each process again, because {error}")
             self._place, rows = IndexMemory(TABLES, disk=True), []
         self._reached = True
+        self._order = {name: number for number, name in enumerate(self._store.sessions())}
         self._known = {each.name: each for each in map(IndexedSession.of, rows)}
 
 
