@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
@@ -345,6 +345,32 @@ def test_the_prompt_begins_with_the_newest_digest():
         text = client.do("get_prompt", "continue", {}).messages[0].content.text
     assert "<summary>" in text
     assert "done 59" in text
+
+
+ODD = st.text(st.sampled_from("a ~\\\"'\n\u200b\u202e\U000e0001\U0001f9e0龘ꙮ"), max_size=400)
+
+
+@settings(max_examples=examples(40))
+@given(
+    name=NAMES | ODD.filter(str.isprintable).map(lambda text: f"x{text[:60]}"),
+    project=ODD,
+    said=ODD,
+    repeated=st.integers(1, 30),
+)
+@example(name="龘" * 85, project="ꙮ" * 300, said="龘" * 400, repeated=3)
+@example(name='"' * 255, project='\\"' * 200, said="~" * 9_000, repeated=1)
+def test_the_prompt_keeps_to_its_tokens_for_any_names(name, project, said, repeated):
+    store = MemoryStore()
+    messages = [user(said, project=project, parent=project, client="codex", time="2026-01-01T00:00:00Z")]
+    stored(store, name, *messages * repeated, user(f"The end. {said}"))
+    with asking(store, page_tokens=1_000) as client:
+        text = client.do("get_prompt", "continue", {"session": name}).messages[0].content.text
+        listed, found = client.text("sessions"), client.text("search", query="end")
+    assert max(map(COUNT, (text, listed, found))) <= 1_000
+    assert json.loads(text.rpartition("read: read ")[2]) == {"session": name}
+    assert len(quotations(text)) == 1
+    assert "The end." in text or COUNT(name) > 150
+    assert len(quotations(found)) == 1
 
 
 def test_a_page_has_a_least_size():

@@ -6,7 +6,7 @@ text does not hold, and a first line that says what it is.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError
 from backscroll.recall.pages import RecallResult
@@ -36,7 +36,20 @@ def call(tool: str, arguments: Mapping[str, Any], offset: int | None = None) -> 
     return f"{tool} {text}"
 
 
-def listed(head: str, items: Sequence[str], offset: int, more: Callable[[int], str], *, most: int, count: Count) -> str:
+class Item(NamedTuple):
+    """One item of a list."""
+
+    head: str
+    text: str | None = None
+    """What is quoted below the head."""
+
+    def __str__(self) -> str:
+        return self.head if self.text is None else f"{self.head}\n{quotation(self.text)}"
+
+
+def listed(
+    head: str, items: Sequence[Item], offset: int, more: Callable[[int], str], *, most: int, count: Count
+) -> str:
     """Return items from number `offset` on, as many as fit into `most` tokens, but at least one, which may be cut.
 
     Raises:
@@ -47,13 +60,13 @@ def listed(head: str, items: Sequence[str], offset: int, more: Callable[[int], s
     room = most - count(head) - count(more(len(items))) - _SLACK
     shown: list[str] = []
     for item in items[offset:]:
-        room -= count(item) + 1
+        room -= count(str(item)) + 1
         if room < 0:
             break
-        shown.append(item)
+        shown.append(str(item))
     if not shown and items:
-        room += count(items[offset]) + 1
-        shown = [cut(items[offset], room, count)]
+        room += count(str(items[offset])) + 1
+        shown = [_shortened(items[offset], room, count)]
     end = offset + len(shown)
     return "\n".join([head, *shown, *([more(end)] if end < len(items) else [])])
 
@@ -78,6 +91,17 @@ def quoted(
         if limit <= 1 or count(answer) <= most:
             return answer
         limit = limit * 9 // 10
+
+
+def _shortened(item: Item, most: int, count: Count) -> str:
+    """Return an item of at most so many tokens; a quotation still ends with its fence."""
+    if item.text is None:
+        return cut(item.head, most, count)
+    text = item.text
+    while len(text) > 1 and count(str(item)) + _SLACK > most:
+        text = text[: len(text) * 9 // 10]
+        item = Item(item.head, text)
+    return str(item)
 
 
 def cut(text: str, most: int, count: Count) -> str:

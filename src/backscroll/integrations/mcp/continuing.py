@@ -1,5 +1,6 @@
 """Where a session was when it ended, for a model that continues its work."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll.errors import ConfigurationError
@@ -27,23 +28,33 @@ def continued(archive: Archive, name: str, most: int, count: answers.Count) -> s
     archive.refresh()
     chosen = archive.session(name) if name else _newest(archive)
     with archive.read(chosen.name) as reader:
-        view = [_said(message) for message in reader.view()]
-    head = f"Continue the work of this session: {described(chosen)}. {QUOTED}"
+        view = [text for message in reader.view() if (text := _said(message))]
+    about = answers.cut(described(chosen), most // 4, count)
+    head = f"Continue the work of this session: {about}. {QUOTED}"
     foot = f"Read more of it with the tool read: {answers.call('read', {'session': chosen.name})}"
-    room = most - count(head) - count(foot) - 32
+    room = most - count(head) - count(foot)
+    while True:
+        answer = "\n".join([head, answers.quotation(_end_of(view, room, count)), foot])
+        if count(answer) <= most or room <= 1:
+            return answer
+        room = room * 9 // 10
+
+
+def _end_of(view: Sequence[str], room: int, count: answers.Count) -> str:
+    """Return the newest digest and the newest messages of a view, about so many tokens."""
     digest = next((text for text in reversed(view) if "<summary>" in text), "")
     kept = [answers.cut(digest, room // 2, count)] if digest else []
     room -= sum(count(text) + 2 for text in kept)
     newest: list[str] = []
     for text in reversed(view):
-        if text == digest or not text:
+        if text == digest:
             continue
         shown = text if count(text) <= room else answers.cut(text, room, count) if not newest else ""
         if not shown:
             break
         newest.insert(0, shown)
         room -= count(shown) + 2
-    return "\n".join([head, answers.quotation("\n\n".join([*kept, *newest])), foot])
+    return "\n\n".join([*kept, *newest])
 
 
 def _newest(archive: Archive) -> IndexedSession:

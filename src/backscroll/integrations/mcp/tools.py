@@ -92,7 +92,7 @@ class Tools:
             self._found = {**dict(list(self._found.items())[-_MOST_KEPT:]), wanted: found}
         if not found:
             return _joined("Nothing found.", note)
-        items = [f"\n{_source(each)}\n{answers.quotation(each.hit.text)}" for each in found]
+        items = [answers.Item(f"\n{_source(each)}", each.hit.text) for each in found]
         return self._list(_joined(QUOTED, note), items, offset, "search", given)
 
     def _read(self, given: dict[str, Any]) -> str:
@@ -131,10 +131,10 @@ class Tools:
         ]
         if not found:
             return _joined("No session.", note)
-        items = [f"- {line}" for line in map(described, found)]
+        items = [answers.Item(f"- {line}") for line in map(described, found)]
         return self._list(_joined(f"{len(found):,} sessions. {QUOTED}", note), items, offset, "sessions", given)
 
-    def _list(self, head: str, items: Sequence[str], offset: int, tool: str, given: dict[str, Any]) -> str:
+    def _list(self, head: str, items: Sequence[answers.Item], offset: int, tool: str, given: dict[str, Any]) -> str:
         def more(end: int) -> str:
             return f"\n{len(items) - end:,} more: {answers.call(tool, given, end)}"
 
