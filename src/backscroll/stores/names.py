@@ -17,6 +17,10 @@ LONGEST_KEY = 300  # bytes
 LONGEST_LEASE = 31_536_000  # seconds, a year: the lease of a process that died must end some day
 INTERNAL = "backscroll: "
 """Prefix of the sessions in which a layer keeps its own data."""
+KEYS = f"{INTERNAL}key "
+"""Prefix of those with the keys of an encrypted store. Each rotation has one of its own, so that the new key is on disk
+before the old one is deleted.
+"""
 _BLOB = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 

@@ -10,7 +10,9 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from backscroll.cli.mcp import command  # noqa: F401  adds its command to the group
+from backscroll.stores.options import StorageOptions
 from backscroll.stores.sqlite import SqliteStore
+from backscroll.stores.wrappers import layered
 from tests.cli.commands import invoke
 from tests.integrations.mcp.asking import stored, user
 from tests.integrations.mcp.logs import said, write
@@ -32,6 +34,18 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path, arguments, what):
     assert found.exit_code == 2
     assert what in found.stderr
     assert found.stdout == ""
+
+
+def test_an_import_without_the_key_of_the_store_is_refused(tmp_path):
+    """It would store plain text, which no server with the key could read."""
+    place = tmp_path / "agent.db"
+    sealed = layered(SqliteStore(place), StorageOptions(encryption_key=bytes(32)))
+    stored(sealed, "secret", user("words"))
+    sealed.close()
+    found = invoke("mcp", str(place), "--import", "codex")
+    assert found.exit_code == 2
+    assert "is encrypted" in found.stderr
+    assert "BACKSCROLL_ENCRYPTION_KEY" in found.stderr
 
 
 def asked(arguments, folder, calls, environment=None):

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from backscroll import ContextManager
 from backscroll.cli.mcp.log_files import LogFile, homes, log_files
 from backscroll.cli.mcp.log_import import LogImport
 from backscroll.integrations.mcp.index import StoreIndex
+from backscroll.notices import BackscrollWarning
 from backscroll.stores.addresses import open_store
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.names import checked
@@ -371,6 +373,27 @@ def test_a_log_that_got_shorter_and_grows_again(tmp_path):
     write(log, said("user", "on"), append=True)
     run(store, tmp_path)
     assert texts(store, "claude-code/s") == ["turn 0", "turn 1", "turn 2", "on"]
+
+
+def test_a_damaged_session_stops_no_other(tmp_path):
+    place = tmp_path / "agent.db"
+    for number in range(3):
+        write(tmp_path / "logs" / f"s{number}.jsonl", said("user", f"needle {number}"))
+    run(SqliteStore(place), tmp_path / "logs")
+    with sqlite3.connect(place) as database:
+        database.execute("update record set body = x'00' where cast(body as text) like '%needle 1%'")
+    for number in range(3):
+        write(tmp_path / "logs" / f"s{number}.jsonl", said("user", f"newer {number}"), append=True)
+    archive = archive_of(SqliteStore(place), tmp_path / "logs")
+    with pytest.warns(BackscrollWarning, match="not imported"):
+        archive.refresh()
+    with asking(archive) as client:
+        found = client.text("search", query="newer")
+        assert "newer 0" in found
+        assert "newer 2" in found
+        assert "left out: 1, such as 'claude-code/s1': " in found
+        assert "the record at position 0" in client.error("read", session="claude-code/s1")
+        assert "left out: 1," in client.text("sessions")
 
 
 def test_nothing_is_written_to_the_folders_of_a_client(tmp_path):

@@ -295,6 +295,7 @@ def test_an_encrypted_store_needs_its_key(tmp_path):
     assert not list(Path(tmp_path).rglob("0-*")), "no text of an encrypted store goes to a disk"
     with asking(plain) as client:
         assert "left out: 1, such as 'secret': record 0 is encrypted: give the" in client.text("sessions")
+        assert client.text("sessions").startswith("No session."), "that of the key is the store's own"
         assert "zanzibar" not in client.call("read", session="secret")[0]
 
 

@@ -12,6 +12,8 @@ import click
 from backscroll.cli.group import BadInput, app
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
+from backscroll.ports import Store
+from backscroll.stores.names import KEYS
 
 CLIENTS = ("claude-code", "codex")
 KINDS = ("secrets", "emails")
@@ -80,7 +82,7 @@ def mcp_command(
     folder = os.path.abspath(os.path.expanduser(project or os.curdir))
     redaction = log_import.Redaction(kinds, patterns)
     with places.blamed():
-        store = places.writable(place) if clients or folders else places.existing(place)
+        store = _to_import(place) if clients or folders else places.existing(place)
         archive = package.Archive(
             store,
             folder=None if everything else folder,
@@ -101,6 +103,16 @@ def _rooms() -> tuple[ModuleType, ModuleType]:
     except ConfigurationError as error:
         raise BadInput(str(error)) from None
     return package, log_import
+
+
+def _to_import(place: str) -> Store:
+    store = places.writable(place)
+    if "encrypted" not in store.capabilities and any(name.startswith(KEYS) for name in store.sessions()):
+        raise BadInput(
+            f"{place} is encrypted, and an import without its key would store plain text: set "
+            "BACKSCROLL_ENCRYPTION_KEY in the environment that the client gives to this server"
+        )
+    return store
 
 
 def _feed(log_import: Any, store: Any, clients: list[str], folders: tuple[str, ...], redaction: Any) -> Any:

@@ -15,7 +15,7 @@ from backscroll.cli.mcp.log_messages import LogSession, described, noted, sessio
 from backscroll.cli.mcp.log_session import LogSessionWriter, accepted
 from backscroll.cli.mcp.redaction import Redaction
 from backscroll.cli.mcp.unredacted import delete_unredacted
-from backscroll.errors import ConflictError, MessageError
+from backscroll.errors import BackscrollError, ConflictError, MessageError, StoreUnavailableError
 from backscroll.integrations.mcp.catching_up import Progress
 from backscroll.integrations.mcp.facts import REDACTION, unredacted
 from backscroll.integrations.mcp.index import StoreIndex
@@ -80,8 +80,13 @@ class LogImport:
                 self._import(file, index)
             except ConflictError:
                 continue  # another process imports it; the next look finds what it left
+            except StoreUnavailableError:
+                raise
             except OSError as error:
                 warn(f"{file.path} is not imported: {error.strerror or error}")
+            except BackscrollError as error:  # the session is damaged; others are not
+                warn(f"{file.path} is not imported: {error}")
+                index.leave_out(self._redaction.name(file.session), error)
             self._done[file.path] = file.size, file.mtime
 
     def _import(self, file: LogFile, index: StoreIndex) -> None:

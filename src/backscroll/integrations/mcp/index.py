@@ -18,6 +18,7 @@ from backscroll.notices import warn
 from backscroll.ports import Store, Tip
 from backscroll.recall.pages import SearchHit
 from backscroll.stores.blobs.offloading import OffloadingStore
+from backscroll.stores.names import INTERNAL
 from backscroll.stores.search import passages
 from backscroll.stores.search.catch_up import catch_up
 from backscroll.stores.sqlite import SqliteStore
@@ -106,13 +107,17 @@ class StoreIndex:
             raise
         except (StoreError, ConfigurationError) as error:  # the latter: a key is missing
             warn(f"session {name!r} is not searched: {error}")
-            self.unreadable[name] = tip, str(error)
+            self.leave_out(name, error)
             return None
         if self._store.tip(name).incarnation != tip.incarnation:
             self._place.sweep()
             return None
         self._known[name] = texts.session
         return texts.session
+
+    def leave_out(self, name: str, error: Exception) -> None:
+        """Note that a session cannot be read, until it changes."""
+        self.unreadable[name] = self._store.tip(name), str(error)
 
     def found(
         self, query: str, most: int, sessions: Collection[IndexedSession], role: str = "", since: str = ""
@@ -156,8 +161,9 @@ class StoreIndex:
             warn(f"the search index is built in memory, for each process again, because {error}")
             self._place, rows = IndexMemory(TABLES, disk=True), []
         self._reached = True
-        self._order = {name: number for number, name in enumerate(self._store.sessions())}
-        self._known = {each.name: each for each in map(IndexedSession.of, rows)}
+        names = [name for name in self._store.sessions() if not name.startswith(INTERNAL)]
+        self._order = {name: number for number, name in enumerate(names)}
+        self._known = {each.name: each for each in map(IndexedSession.of, rows) if each.name in self._order}
 
 
 def _chosen(connection: sqlite3.Connection, sessions: Collection[tuple[str, str]]) -> dict[int, str]:

@@ -17,11 +17,9 @@ from backscroll.errors import ConfigurationError, ConflictError, CorruptionError
 from backscroll.ports import LOST, Pending, Record, Store, Stored, Tip
 from backscroll.stores.encryption import sealing
 from backscroll.stores.encryption.sealing import Sealer, Wrapped
-from backscroll.stores.names import INTERNAL, checked_keys
+from backscroll.stores.names import INTERNAL, KEYS, checked_keys
 from backscroll.stores.wrapper import Layer
 
-_KEYS = f"{INTERNAL}key "
-"""Each rotation has a session of its own, so that the new key is on disk before the old one is deleted."""
 _FORKS = f"{INTERNAL}forks"
 _PROBED = 32  # rotations that are found without listing all sessions
 _MOST_KNOWN = 10_000  # sessions whose forks are cached
@@ -210,13 +208,13 @@ class EncryptedStore(Layer):
             self._wrap(sealer, new, number + 1, found.get(number + 1))
             for older in found:
                 if older <= number:
-                    self._store.delete(f"{_KEYS}{older}")
+                    self._store.delete(f"{KEYS}{older}")
         self._master = new
 
     def _wrap(self, sealer: Sealer, master: bytes, number: int, found: Wrapped | None) -> None:
         if found is None:
             new = Record("key", None, sealing.wrap(sealer.key, master, number), 1)
-            self._store.append(f"{_KEYS}{number}", 0, [new]).result()
+            self._store.append(f"{KEYS}{number}", 0, [new]).result()
         elif found.check != sealing.check(master):
             raise ConflictError("another rotation of the key was interrupted: finish it with its own keys first")
 
@@ -241,7 +239,7 @@ class EncryptedStore(Layer):
     def _made(self) -> Sealer:
         new = Record("key", None, sealing.wrap(sealing.new_key(), self._master, 1), 1)
         with contextlib.suppress(ConflictError):  # another writer was first
-            self._store.append(f"{_KEYS}1", 0, [new]).result()
+            self._store.append(f"{KEYS}1", 0, [new]).result()
         sealer = self._known()
         assert sealer is not None
         return sealer
@@ -254,11 +252,11 @@ class EncryptedStore(Layer):
             if found and number not in found:
                 return found
         names = [] if found else self._store.sessions()
-        numbers = [int(name.removeprefix(_KEYS)) for name in names if name.startswith(_KEYS)]
+        numbers = [int(name.removeprefix(KEYS)) for name in names if name.startswith(KEYS)]
         for number in sorted(numbers):
             found |= self._kept(number)
         return found
 
     def _kept(self, number: int) -> dict[int, Wrapped]:
-        first = next(iter(self._store.read(f"{_KEYS}{number}", 0, 1)), None)
+        first = next(iter(self._store.read(f"{KEYS}{number}", 0, 1)), None)
         return {} if first is None else {number: sealing.wrapped(first.record.body)}
