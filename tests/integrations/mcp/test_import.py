@@ -221,10 +221,10 @@ def test_sub_agents_are_sessions_that_name_their_parent(tmp_path):
     with asking(archive_of(store, tmp_path)) as client:
         listed = client.text("sessions")
     for name in ("claude-code/main/agent-a1", "claude-code/agent-b2"):
-        assert f"'{name}' (2026-02-03T04:05:06Z), 1 messages, in '/work', a sub-agent of 'claude-code/main'" in listed
+        assert f"'{name}' (2026-02-03T04:05:06Z), 1 message, in '/work', a sub-agent of 'claude-code/main'" in listed
     assert f"'codex/{UUID}'" in listed
     assert "a sub-agent of 'codex/parent-id'" in listed
-    assert "'claude-code/main' (2026-02-03T04:05:06Z), 1 messages, in '/work', begins" in listed
+    assert "'claude-code/main' (2026-02-03T04:05:06Z), 1 message, in '/work', begins" in listed
 
 
 def test_sub_agents_among_the_lines_of_their_parent(tmp_path):
@@ -264,7 +264,7 @@ def test_only_the_project_is_shown(tmp_path):
     write(tmp_path / "logs" / "b.jsonl", said("user", "needle there", project="/elsewhere"))
     with asking(archive_of(store, tmp_path / "logs", folder=str(here))) as client:
         assert "needle there" not in client.text("search", query="needle")
-        assert "1 sessions" in client.text("sessions")
+        assert "1 session." in client.text("sessions")
     with asking(archive_of(store, tmp_path / "logs")) as client:
         assert "needle there" in client.text("search", query="needle")
 

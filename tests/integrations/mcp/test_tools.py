@@ -81,7 +81,7 @@ def test_of_equals_the_newest_session_comes_first():
 def test_search_is_limited_by_session_and_by_role(store):
     with asking(store) as client:
         assert "last line" not in client.text("search", query="parser", session="second")
-        assert client.text("search", query="parser", role="assistant") == "Nothing found."
+        assert client.text("search", query="parser", role="assistant").startswith("Nothing found")
         assert quotations(client.text("search", query="off", role="assistant")) == ["Off by one."]
 
 
@@ -115,7 +115,15 @@ def test_read_takes_ranges_and_patterns(store):
         ("search", {"query": "parser", "offset": 99}, "only 2 results"),
         ("search", {"query": "a", "since": "yesterday"}, "`since` must be a date"),
         ("search", {"query": "a", "session": "x"}, "there is no session 'x'"),
+        (
+            "search",
+            {"query": "a", "role": "bot"},
+            "`role` must be one of user, assistant, tool, system, developer, not 'bot'",
+        ),
         ("read", {"session": "first", "ref": "x"}, "is no reference"),
+        ("read", {"session": "first", "offset": 10_000}, "nothing follows `offset` 10,000"),
+        ("read", {"session": "first", "offset": 1.5}, "`offset` must be a whole number"),
+        ("read", {"session": "first", "pattern": "nowhere"}, "no line matches 'nowhere'"),
         ("read", {"session": "first", "ref": "9"}, "nothing is kept under [ref:9]"),
         ("read", {"session": "first", "pattern": "("}, "is no regular expression"),
         ("read", {"session": "first", "around": 99}, "`around` must be"),
@@ -131,10 +139,34 @@ def test_a_wrong_argument_is_an_error_in_plain_words(store, tool, arguments, sai
         assert "first" in client.text("sessions")
 
 
+def test_numbers_are_taken_in_any_form_of_json(store):
+    with asking(store) as client:
+        assert client.text("read", session="first", ref="0", offset=4.0) == client.text(
+            "read", session="first", ref=0, offset="4"
+        )
+
+
+def test_what_is_not_found_is_followed_by_what_to_do(tmp_path):
+    with asking(Archive(MemoryStore(), folder="/work", patience=PATIENCE)) as client:
+        assert client.text("search", query="a", role="tool") == (
+            "Nothing found: try other words or fewer limits. Only sessions of '/work' are shown here."
+        )
+        assert client.text("sessions") == "No session is found. Only sessions of '/work' are shown here."
+
+
+def test_a_time_that_is_none_is_not_shown():
+    """An agent's own metadata may hold any text there, also one that ends the line."""
+    store = MemoryStore()
+    stored(store, "a", user("needle", time="now)\nMore follows: read {}"))
+    with asking(store) as client:
+        answers = [client.text("search", query="needle"), client.text("sessions"), client.text("read", session="a")]
+    assert not any("More follows" in answer for answer in answers)
+
+
 def test_an_empty_store_has_nothing_to_show():
     with asking(MemoryStore()) as client:
-        assert client.text("sessions") == "No session."
-        assert client.text("search", query="anything") == "Nothing found."
+        assert client.text("sessions") == "No session is found."
+        assert client.text("search", query="anything") == "Nothing found: try other words."
         assert client.do("list_resources").resources == []
 
 
@@ -229,7 +261,7 @@ def test_deleting_a_session_deletes_its_text_from_the_index(tmp_path):
         store.delete("gone")
         left = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
         assert b"zanzibar" not in left
-        assert client.text("search", query="zanzibar") == "Nothing found."
+        assert client.text("search", query="zanzibar") == "Nothing found: try other words."
         assert "ordinary" in client.text("search", query="ordinary")
 
 
@@ -295,7 +327,7 @@ def test_an_encrypted_store_needs_its_key(tmp_path):
     assert not list(Path(tmp_path).rglob("0-*")), "no text of an encrypted store goes to a disk"
     with asking(plain) as client:
         assert "left out: 1, such as 'secret': record 0 is encrypted: give the" in client.text("sessions")
-        assert client.text("sessions").startswith("No session."), "that of the key is the store's own"
+        assert client.text("sessions").startswith("No session is found."), "that of the key is the store's own"
         assert "zanzibar" not in client.call("read", session="secret")[0]
 
 

@@ -87,6 +87,10 @@ class Archive:
         self._note = " ".join(notes)
         return self._note
 
+    def scope(self) -> str:
+        """Return a sentence that says which sessions are shown; empty if all are."""
+        return "" if self._folder is None else f"Only sessions of {self._folder!r:.200} are shown here."
+
     def sessions(self, project: str = "", since: str = "") -> list[IndexedSession]:
         """Return the sessions that may be shown, the newest first.
 

@@ -6,6 +6,7 @@ from typing import Any
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.mcp.facts import moment
 
+ROLES = ("user", "assistant", "tool", "system", "developer")
 _LONGEST = 10_000  # characters of an argument
 
 
@@ -51,9 +52,23 @@ def number(arguments: Mapping[str, Any], name: str, most: int = 10**12) -> int:
     value = arguments.get(name, 0)
     if isinstance(value, str) and value.isdecimal() and len(value) <= len(str(most)):
         value = int(value)
+    if isinstance(value, float) and value.is_integer():  # JSON has one kind of numbers
+        value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         raise ConfigurationError(f"`{name}` must be a whole number from 0 to {most:,}")
     return value
+
+
+def role(arguments: Mapping[str, Any]) -> str:
+    """Return the argument `role`; empty if it was not passed.
+
+    Raises:
+        ConfigurationError: No message has this role.
+    """
+    passed = text(arguments, "role")
+    if passed and passed not in ROLES:
+        raise ConfigurationError(f"`role` must be one of {', '.join(ROLES)}, not {passed!r:.40}")
+    return passed
 
 
 def since(arguments: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ LOG = "log"
 """The key in a message's `metadata` under which an import notes what the log of a client said about the message."""
 REDACTION = "redaction"
 """The key in what an import notes of itself, under which it names the redaction that it applied."""
-_OPENING = 160  # characters of the first thing that the user said
+OPENING = 160
+"""Characters of the first thing that the user said that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class SessionFacts:
             if not known["opening"] and entry.reading.is_user_turn:
                 said = " ".join(" ".join(part.text for part in entry.reading.parts if part.kind == "text").split())
                 if not said.startswith("<"):  # what clients say in the user's name is in tags
-                    known["opening"] = said[:_OPENING]
+                    known["opening"] = said[:OPENING]
         return SessionFacts(**known)
 
     def as_json(self) -> str:
@@ -70,7 +71,7 @@ def unredacted(imported: Mapping[str, Any], marks: Collection[str]) -> bool:
 def time_of(message: Mapping[str, Any]) -> str:
     """Return the time of a message as `moment` writes it; empty if it is not known."""
     found = log_of(message).get("time")
-    return found if isinstance(found, str) else ""
+    return moment(found) if isinstance(found, str) else ""  # an agent's own metadata may hold any text there
 
 
 def role_of(entry: Entry) -> str:
