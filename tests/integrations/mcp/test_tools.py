@@ -367,6 +367,29 @@ def test_the_prompt_shows_where_a_session_ended(store):
     assert "Off by one." in other
 
 
+class CountedStore(SqliteStore):
+    """Counts the records that are read."""
+
+    records = 0
+
+    def read(self, session, start=0, stop=None):
+        for record in super().read(session, start, stop):
+            self.records += 1
+            yield record
+
+
+def test_the_prompt_reads_only_the_end_of_a_session(tmp_path):
+    stored(SqliteStore(tmp_path / "a.db"), "long", *(user(f"turn {number}") for number in range(6_000)))
+    store = CountedStore(tmp_path / "a.db")
+    with asking(store) as client:
+        client.text("sessions")
+        store.records = 0
+        text = client.do("get_prompt", "continue", {}).messages[0].content.text
+    assert text.count("turn") > 400
+    assert "turn 5999" in text
+    assert 0 < store.records < 3_000
+
+
 def test_the_prompt_begins_with_the_newest_digest():
     store = MemoryStore()
     with ContextManager(store=store, session="work", budget=3_000, tokenizer="estimate") as context:

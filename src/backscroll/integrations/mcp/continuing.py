@@ -10,6 +10,7 @@ from backscroll.integrations.mcp.indexed_session import IndexedSession
 from backscroll.integrations.mcp.tools import QUOTED, described
 from backscroll.messages import read_message
 
+_LEAST = 4  # tokens of a message at least: its role, a colon, a word and what separates it from the next
 DESCRIPTION = "Continue where an earlier session ended."
 
 
@@ -28,7 +29,7 @@ def continued(archive: Archive, name: str, most: int, count: answers.Count) -> s
     archive.refresh()
     chosen = archive.session(name) if name else _newest(archive)
     with archive.read(chosen.name) as reader:
-        view = [text for message in reader.view() if (text := _said(message))]
+        view = [text for message in reader.ending(most // _LEAST) if (text := _said(message))]
     about = answers.cut(described(chosen), most // 4, count)
     head = f"Continue the work of this session: {about}. {QUOTED}"
     foot = f"Read more of it with the tool read: {answers.call('read', {'session': chosen.name})}"
