@@ -320,6 +320,56 @@ def test_two_imports_in_one_moment_append_once(tmp_path):
     assert texts(store, "claude-code/s") == ["one", "two"]
 
 
+class Interleaved(SqliteStore):
+    """Lets another process work before its call of some number."""
+
+    def __init__(self, path, number, meanwhile):
+        super().__init__(path)
+        self.left, self.meanwhile = number, meanwhile
+
+    def _count(self):
+        self.left -= 1
+        if self.left == 0:
+            self.meanwhile()
+
+    def tip(self, session):
+        self._count()
+        return super().tip(session)
+
+    def read(self, session, start=0, stop=None):
+        self._count()
+        return super().read(session, start, stop)
+
+    def find(self, *arguments, **named):
+        self._count()
+        return super().find(*arguments, **named)
+
+    def append(self, *arguments, **named):
+        self._count()
+        return super().append(*arguments, **named)
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_two_imports_at_any_moments_append_once(tmp_path, grown):
+    number, left = 0, 0
+    while left <= 0:
+        number += 1
+        place, logs = tmp_path / f"{number}.db", tmp_path / f"logs{number}"
+        log = write(logs / "s.jsonl", said("user", "Go."), said("assistant", [text("One.")], id="m1"))
+        other = SqliteStore(place)
+        if grown:
+            run(other, logs)
+            write(log, said("assistant", [text("And.")], id="m1"), said("user", "More."), append=True)
+        store = Interleaved(place, number, lambda other=other, logs=logs: run(other, logs))
+        run(store, logs)
+        run(store, logs)
+        left = store.left
+        assert texts(other, "claude-code/s") == (["Go.", "One. And.", "More."] if grown else ["Go.", "One."]), number
+        for each in (store, other):
+            each.close()
+    assert number > 10
+
+
 class Late(LogImport):
     """Reads a log, and then others import what the log got since."""
 

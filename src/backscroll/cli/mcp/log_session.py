@@ -48,22 +48,32 @@ class LogSessionWriter(ContextManager):
         Raises:
             ConflictError: Another process imported the log meanwhile.
         """
-        if state is not None and self.imported() != state:
-            raise ConflictError(f"session {self.session_id!r} was imported by another process meanwhile")
-        branch = self.branch()
+        branch, key = run_sync(self._opened, self._place())
         stored = self.messages(branch[first:])
-        same = next(
-            (at for at, (old, new) in enumerate(zip(stored, messages, strict=False)) if _said(old) != _said(new)),
-            min(len(stored), len(messages)),
-        )
+        if state is not None and self.imported() != state:
+            raise self._imported_elsewhere()
+        same = _same(stored, messages)
         if same == len(stored) == len(messages):
             return
         same = min(same, len(messages) - 1)
         if same < len(stored):
             self.rewind(branch[first + same - 1] if first + same else -1)
-        # Two processes that both found the session as it is now would append the same twice. The key is the same for
-        # both, so that the second adds nothing, or is refused.
-        self.append(*messages[same:], idempotency_key=f"log {self._session.history.next_seq}")
+            branch, key = run_sync(self._opened, self._place())  # a rewind may have undone what another appended
+            if len(branch) != first + same:
+                raise self._imported_elsewhere()
+        # Two processes that both found the session as it was would append the same twice. The key is the same for both,
+        # so that the second adds nothing, or is refused.
+        self.append(*messages[same:], idempotency_key=key)
+        if self.imported() != log_of(messages[-1]).get("imported", {}):
+            raise self._imported_elsewhere()
+
+    def _imported_elsewhere(self) -> ConflictError:
+        return ConflictError(f"session {self.session_id!r} was imported by another process meanwhile")
+
+    def _place(self) -> Operation[tuple[list[int], str]]:
+        """Return the branch and, of the same moment, the key of what is appended to it."""
+        branch = yield from self._branch()
+        return branch, f"log {self._session.history.next_seq}"
 
     def _branch(self) -> Operation[list[int]]:
         yield from enter(self._session)
@@ -87,6 +97,12 @@ def accepted(messages: Sequence[Message]) -> list[Message]:
             half = len(messages) // 2
             return accepted(messages[:half]) + accepted(messages[half:])
     return list(messages)
+
+
+def _same(stored: Sequence[Message], messages: Sequence[Message]) -> int:
+    """Return how many messages both begin with."""
+    pairs = enumerate(zip(stored, messages, strict=False))
+    return next((at for at, (old, new) in pairs if _said(old) != _said(new)), min(len(stored), len(messages)))
 
 
 def _said(message: Message) -> Message:
