@@ -24,6 +24,7 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.stores.names import checked
 from backscroll.stores.sqlite import SqliteStore
 from tests.integrations.mcp.asking import asking
+from tests.integrations.mcp.interleaved import Interleaved
 from tests.integrations.mcp.logs import archive_of, importing, item, line, meta, said, spoken, write
 from tests.profiles import examples
 
@@ -320,35 +321,6 @@ def test_two_imports_in_one_moment_append_once(tmp_path):
     assert texts(store, "claude-code/s") == ["one", "two"]
 
 
-class Interleaved(SqliteStore):
-    """Lets another process work before its call of some number."""
-
-    def __init__(self, path, number, meanwhile):
-        super().__init__(path)
-        self.left, self.meanwhile = number, meanwhile
-
-    def _count(self):
-        self.left -= 1
-        if self.left == 0:
-            self.meanwhile()
-
-    def tip(self, session):
-        self._count()
-        return super().tip(session)
-
-    def read(self, session, start=0, stop=None):
-        self._count()
-        return super().read(session, start, stop)
-
-    def find(self, *arguments, **named):
-        self._count()
-        return super().find(*arguments, **named)
-
-    def append(self, *arguments, **named):
-        self._count()
-        return super().append(*arguments, **named)
-
-
 @pytest.mark.parametrize("grown", [False, True])
 def test_two_imports_at_any_moments_append_once(tmp_path, grown):
     number, left = 0, 0
@@ -409,6 +381,65 @@ def test_an_import_killed_between_rewind_and_append_goes_on(tmp_path):
     write(log, said("assistant", [text("Two.")], id="m1"), append=True)
     run(store, tmp_path)
     assert texts(store, "claude-code/s") == ["Go.", "One. Two."]
+
+
+def test_only_regular_files_are_read(tmp_path):
+    """To open a pipe that nobody writes to would wait without an end."""
+    store = MemoryStore()
+    (tmp_path / "logs" / "folder.jsonl").mkdir(parents=True)
+    os.mkfifo(tmp_path / "logs" / "pipe.jsonl")
+    (tmp_path / "logs" / "nowhere.jsonl").symlink_to(tmp_path / "missing")
+    (tmp_path / "logs" / "zero.jsonl").symlink_to("/dev/zero")
+    write(tmp_path / "logs" / "s.jsonl", said("user", "one"))
+    run(store, tmp_path / "logs")
+    assert store.sessions() == ["claude-code/s"]
+
+
+class Changing(LogImport):
+    """Finds logs, and then they change before they are read."""
+
+    def __init__(self, store, folder, change):
+        super().__init__(store, lambda: log_files([("", str(folder))]))
+        self._change = change
+
+    def _read(self, file, begin):
+        change, self._change = self._change, None
+        if change is not None:
+            change(Path(file.path))
+        return super()._read(file, begin)
+
+
+def emptied(log):
+    log.write_text("", "utf-8")
+
+
+def rotated(log):
+    log.rename(log.with_suffix(".old"))
+    write(log, said("user", "another"), said("user", "session"))
+
+
+def halved(log):
+    os.truncate(log, log.stat().st_size // 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [(emptied, ["one", "two"]), (rotated, ["another", "session"]), (halved, ["one"]), (Path.unlink, ["one", "two"])],
+)
+@pytest.mark.filterwarnings("ignore:.*is not imported:backscroll.notices.BackscrollWarning")
+def test_a_log_that_changes_while_it_is_read(tmp_path, change, left):
+    store = MemoryStore()
+    log = write(tmp_path / "s.jsonl", said("user", "one"), said("user", "two"))
+    run(store, tmp_path)
+    write(log, said("user", "three"), append=True)
+    for _ in Changing(store, tmp_path, change)(StoreIndex(store)):
+        pass
+    run(store, tmp_path)
+    assert texts(store, "claude-code/s") == left
+    if log.exists():
+        write(log, "\n", said("user", "more"), append=True)
+        run(store, tmp_path)
+        assert texts(store, "claude-code/s")[-1] == "more"
 
 
 def test_a_log_that_got_shorter_and_grows_again(tmp_path):

@@ -21,6 +21,7 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.cli.commands import invoke
 from tests.integrations.mcp.asking import PATIENCE, asking, stored, user
+from tests.integrations.mcp.interleaved import Interleaved
 from tests.integrations.mcp.logs import item, meta, said, spoken, write
 from tests.profiles import examples
 
@@ -255,6 +256,24 @@ def test_a_session_with_forks_is_hidden_and_not_deleted(tmp_path):
     assert texts(store, "mine") == [f"{KEY} needle"]
     with pytest.warns(BackscrollWarning), asking(archive(store, tmp_path, ["secrets"])) as client:
         assert "left out: 2." in client.text("sessions")
+
+
+def test_two_servers_that_redact_at_any_moments_import_once(tmp_path):
+    number, left = 0, 0
+    while left <= 0:
+        number += 1
+        place, logs = tmp_path / f"{number}.db", tmp_path / f"logs{number}"
+        write(logs / "s.jsonl", said("user", f"{KEY} one"), said("assistant", "two"))
+        other = SqliteStore(place)
+        imported(other, logs)
+        store = Interleaved(place, number, lambda other=other, logs=logs: imported(other, logs, ["secrets"]))
+        imported(store, logs, ["secrets"])
+        imported(store, logs, ["secrets"])
+        left = store.left
+        assert texts(other, "claude-code/s") == ["[redacted: API key] one", "two"], number
+        for each in (store, other):
+            each.close()
+    assert number > 10
 
 
 def test_the_command_says_what_it_redacts():

@@ -294,6 +294,33 @@ def test_a_store_that_fails_is_an_error_and_the_server_lives(tmp_path):
         assert "ordinary words" in client.text("search", query="ordinary")
 
 
+def test_an_import_that_fails_unforeseen_is_an_error():
+    """An answer without what is missing would look complete."""
+    failing = threading.Event()
+    failing.set()
+
+    def feed(_):
+        if failing.is_set():
+            raise RuntimeError("nobody foresaw this")
+        yield Progress("An import", 0, 1)
+
+    with asking(Archive(MemoryStore(), feed=feed, patience=PATIENCE)) as client:
+        with pytest.warns(BackscrollWarning, match="nobody foresaw this"):
+            assert "RuntimeError: nobody foresaw this" in client.error("sessions")
+        failing.clear()
+        assert client.text("sessions") == "No session is found."
+
+
+def test_a_store_that_fails_at_the_start_ends_no_server():
+    store = FailingStore()
+    stored(store, "a", user("ordinary words"))
+    store.fails = True
+    with asking(store) as client:
+        assert "the disk is away" in client.error("sessions")
+        store.fails = False
+        assert "'a'" in client.text("sessions")
+
+
 class FailingStore(MemoryStore):
     fails = False
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -59,6 +60,8 @@ def _below(client: str, folder: str) -> Iterator[LogFile]:
                 status = os.stat(path)
             except OSError:
                 continue  # it was deleted meanwhile, or its link leads nowhere
+            if not stat.S_ISREG(status.st_mode):
+                continue  # to read a pipe would wait without an end
             kind = client or ("codex" if name.startswith("rollout-") else "claude-code")
             yield LogFile(kind, path, status.st_size, status.st_mtime_ns)
 

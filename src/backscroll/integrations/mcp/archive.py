@@ -65,8 +65,8 @@ class Archive:
         self._behind = CatchingUp(self._steps)
 
     def start(self) -> None:
-        """Begin to import and to index."""
-        self._behind.wait(0)
+        """Begin to import and to index. What fails is an error of the first answer."""
+        self._behind.start()
 
     def close(self) -> None:
         """End what runs in the background."""

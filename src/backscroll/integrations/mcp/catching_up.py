@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from backscroll.errors import BackscrollError
-
 
 class Progress(NamedTuple):
     """How far some work is."""
@@ -30,8 +28,16 @@ class CatchingUp:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._failure: BackscrollError | None = None
+        self._failure: Exception | None = None
         self._progress: Progress | None = None
+
+    def start(self) -> threading.Thread:
+        """Start the work if it is not running, and return its thread."""
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="backscroll-mcp-index", daemon=True)
+                self._thread.start()
+            return self._thread
 
     def wait(self, seconds: float) -> Progress | None:
         """Start the work if it is not running, and wait for its end at most so long.
@@ -40,17 +46,13 @@ class CatchingUp:
             `None` if it ended, else how far it is.
 
         Raises:
-            BackscrollError: The work failed. The next call starts it again.
+            Exception: What the work raised. The next call starts it again.
         """
         deadline = time.monotonic() + seconds
         running = self._thread
         if running is not None:
             running.join(seconds)  # it began earlier, and so may miss what is new
-        with self._starting:
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="backscroll-mcp-index", daemon=True)
-                self._thread.start()
-            thread = self._thread
+        thread = self.start()
         thread.join(max(0.0, deadline - time.monotonic()))
         if thread.is_alive():
             return self._progress or Progress("Catching up", 0, 0)
@@ -66,12 +68,13 @@ class CatchingUp:
             self._thread.join()
 
     def _run(self) -> None:
+        self._failure = None
         try:
             for progress in self._steps():
                 self._progress = progress
                 if self._closed:
                     return
-        except BackscrollError as error:
+        except Exception as error:  # else answers would look complete that are not
             self._failure = error
         finally:
             self._progress = None

@@ -1,9 +1,10 @@
 """The server: what a client asks, answered from an archive in threads."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import traceback
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp import MCPError
 from mcp.server.lowlevel import Server
@@ -37,8 +38,10 @@ from backscroll.integrations.mcp import answers, resources
 from backscroll.integrations.mcp.archive import Archive
 from backscroll.integrations.mcp.continuing import DESCRIPTION, continued
 from backscroll.integrations.mcp.tools import DEFINITIONS, Tools, described
+from backscroll.notices import warn
 from backscroll.tokens.engines import resolve
 
+Result = TypeVar("Result")
 _ANNOTATIONS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
@@ -85,7 +88,7 @@ class SessionServer:
         try:
             if params.name not in DEFINITIONS:
                 raise ConfigurationError(f"there is no tool {params.name!r:.80}; there are: {', '.join(DEFINITIONS)}")
-            text, failed = await asyncio.to_thread(self._tools.answer, params.name, params.arguments), False
+            text, failed = await _in_thread(self._tools.answer, params.name, params.arguments), False
         except BackscrollError as error:
             text, failed = answers.cut(str(error), self._most, self._count), True
         return CallToolResult(content=[TextContent(type="text", text=_encodable(text))], is_error=failed)
@@ -96,8 +99,8 @@ class SessionServer:
         if not cursor.isdecimal() or len(cursor) > 12:
             raise MCPError(INVALID_PARAMS, "the cursor is not one of this server")
         try:
-            await asyncio.to_thread(self._archive.refresh)
-            found = await asyncio.to_thread(self._archive.sessions)
+            await _in_thread(self._archive.refresh)
+            found = await _in_thread(self._archive.sessions)
         except BackscrollError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
         end = int(cursor) + resources.PAGE
@@ -123,7 +126,7 @@ class SessionServer:
         """Return the first page of a session, which names the call that reads on."""
         uri = str(params.uri)
         try:
-            text = await asyncio.to_thread(self._tools.answer, "read", {"session": resources.session_of(uri)})
+            text = await _in_thread(self._tools.answer, "read", {"session": resources.session_of(uri)})
         except BackscrollError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
         contents = TextResourceContents(uri=uri, text=_encodable(text), mime_type="text/plain")
@@ -140,7 +143,7 @@ class SessionServer:
             raise MCPError(INVALID_PARAMS, f"there is no prompt {params.name!r:.80}; there is: continue")
         name = (params.arguments or {}).get("session", "")
         try:
-            text = await asyncio.to_thread(continued, self._archive, name, self._most, self._count)
+            text = await _in_thread(continued, self._archive, name, self._most, self._count)
         except BackscrollError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
         message = PromptMessage(role="user", content=TextContent(type="text", text=_encodable(text)))
@@ -171,6 +174,17 @@ def make_server(archive: Archive, page_tokens: int = 4_000) -> Server[Any]:
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
     )
+
+
+async def _in_thread(call: Callable[..., Result], *arguments: object) -> Result:
+    """Return what a call returns in a thread. Raises only errors of Backscroll, so that any failure is an answer."""
+    try:
+        return await asyncio.to_thread(call, *arguments)
+    except BackscrollError:
+        raise
+    except Exception as error:
+        warn("".join(traceback.format_exception(error)))
+        raise BackscrollError(f"the server failed: {type(error).__name__}: {error}; please report this") from error
 
 
 def _encodable(text: str) -> str:
