@@ -2,15 +2,22 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from hypothesis import strategies as st
 from mcp.client import Client
 
 from backscroll import ContextManager
 from backscroll.integrations.mcp import Archive, make_server
 from backscroll.ports import Store
+from backscroll.tokens.engines import resolve
 
+COUNT = resolve("auto").count
+NAMES = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=60).filter(
+    lambda name: name.strip() and len(name.encode()) <= 255
+)
 PATIENCE = 60.0
 """Seconds: tests wait until everything is indexed, so that their answers are complete."""
 
@@ -75,3 +82,8 @@ def user(text: str, **noted: Any) -> dict[str, Any]:
 def stored(store: Store, session: str, *messages: dict[str, Any]) -> None:
     with ContextManager(store=store, session=session, tokenizer="estimate") as context:
         context.append(*messages)
+
+
+def quotations(answer: str) -> list[str]:
+    """What an answer quotes."""
+    return [found[2] for found in re.finditer(r"^(~~~+)\n(.*?)\n\1$", answer, re.DOTALL | re.MULTILINE)]

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from backscroll import ContextManager
 from backscroll.cli.mcp.log_files import log_files
 from backscroll.cli.mcp.log_import import LogImport
 from backscroll.integrations.mcp import Archive
+from backscroll.integrations.mcp.index import StoreIndex
 from backscroll.ports import Store
 from tests.integrations.mcp.asking import PATIENCE
 
@@ -52,3 +54,29 @@ def importing(store: Store, folder: Path) -> LogImport:
 
 def archive_of(store: Store, logs: Path, **options: Any) -> Archive:
     return Archive(store, feed=importing(store, logs), patience=PATIENCE, **options)
+
+
+def text(words: str) -> dict[str, Any]:
+    """A block of an answer."""
+    return {"type": "text", "text": words}
+
+
+def run(store: Store, folder: Path) -> LogImport:
+    """Import once, with an index of its own, as a new process does."""
+    made = importing(store, folder)
+    for _ in made(StoreIndex(store)):
+        pass
+    return made
+
+
+def texts(store: Store, session: str) -> list[str]:
+    """What each message of a session says."""
+    with ContextManager(store=store, session=session) as context:
+        return [flat(message) for message in context.get_messages()]
+
+
+def flat(message: dict[str, Any]) -> str:
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    return " ".join(str(block.get("text") or block.get("content") or block.get("name")) for block in content)
