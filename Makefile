@@ -41,12 +41,13 @@ test-long: $(READY) ## run the tests that `make test` leaves out because they ta
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks))
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
-# that pyproject.toml allows. The hosts and frameworks would lift those of the rest.
-ENVIRONMENTS := litellm langchain-newest others lowest-own lowest-hosts lowest-frameworks
+# that pyproject.toml allows. The SDK of MCP, the hosts and the frameworks would lift those of the rest.
+ENVIRONMENTS := litellm langchain-newest others lowest-own lowest-mcp lowest-hosts lowest-frameworks
 EXTRAS_litellm := litellm mcp
 EXTRAS_langchain-newest := langchain
 INPUT_others := environments/others.in
-EXTRAS_lowest-own := cli inspect mcp openai anthropic postgres s3 encryption otel tiktoken
+EXTRAS_lowest-own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
+EXTRAS_lowest-mcp := mcp encryption
 EXTRAS_lowest-hosts := cli amplifier strands
 EXTRAS_lowest-frameworks := langchain openai-agents pydantic-ai adk agent-framework
 FRAMEWORKS := langchain openai_agents pydantic_ai adk agent_framework
@@ -54,10 +55,11 @@ FRAMEWORKS := langchain openai_agents pydantic_ai adk agent_framework
 TESTS_litellm := tests/integrations/litellm tests/integrations/mcp tests/project/test_page_code.py -k "litellm or mcp"
 TESTS_langchain-newest := tests/integrations/langchain
 TESTS_others := tests/project/test_page_code.py -k "autogen or crewai or smolagents"
-TESTS_lowest-own := tests/integrations/mcp $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
+TESTS_lowest-own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
   cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries integrations/test_summarizers \
   manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept stores/test_offloading \
   stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
+TESTS_lowest-mcp := tests/integrations/mcp
 TESTS_lowest-hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
 TESTS_lowest-frameworks := $(addprefix tests/integrations/,$(FRAMEWORKS))
 

@@ -258,6 +258,7 @@ def test_a_session_with_forks_is_hidden_and_not_deleted(tmp_path):
         assert "left out: 2." in client.text("sessions")
 
 
+@pytest.mark.long
 def test_two_servers_that_redact_at_any_moments_import_once(tmp_path):
     number, left = 0, 0
     while left <= 0:

@@ -95,7 +95,7 @@ class Tools:
         if not found:
             limits = " or fewer limits" if any(wanted[1:]) else ""
             return _joined(f"Nothing found: try other words{limits}.", self._archive.scope(), note)
-        items = [answers.Item(f"\n{_source(each)}", each.hit.text) for each in found]
+        items = [answers.Item(f"\n{_source(each)}", each.hit.text.strip("\n")) for each in found]
         return self._list(_joined(QUOTED, note), items, offset, "search", given)
 
     def _read(self, given: dict[str, Any]) -> str:
@@ -156,7 +156,7 @@ def described(session: IndexedSession) -> str:
         _number(session.messages, "message"),
         facts.project and f"in {facts.project!r:.120}",
         facts.parent and f"a sub-agent of {facts.parent!r:.120}",
-        facts.opening and f"begins {facts.opening!r}{'...' * (len(facts.opening) == OPENING)}",
+        facts.opening and f"begins {facts.opening + '...' * (len(facts.opening) == OPENING)!r}",
     ]
     return ", ".join(part for part in parts if part)
 
