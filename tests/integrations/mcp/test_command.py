@@ -26,6 +26,8 @@ SOURCE = Path(__file__).resolve().parents[3] / "src"
         (["missing.db"], "does not exist"),
         (["agent.db", "--import", "emacs"], "'emacs' is not a client; choose from claude-code, codex"),
         (["agent.db", "--project", "x", "--all"], "exclude each other"),
+        (["agent.db", "--folder", "/missing"], "/missing: no such folder"),
+        (["agent.db", "--import", "codex", "--redact-pattern", ""], "an empty expression takes out nothing"),
         (["agent.db", "--page-tokens", "10"], "10 is not in the range x>=1000"),
     ],
 )

@@ -32,8 +32,18 @@ def _names(what: str, known: Sequence[str]) -> Callable[[click.Context, click.Pa
     return parse
 
 
+def _existing(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str]:
+    folders = [os.path.expanduser(value) for value in values]
+    missing = next((folder for folder in folders if not os.path.isdir(folder)), None)
+    if missing is not None:
+        raise click.BadParameter(f"{missing}: no such folder", ctx, param)
+    return folders
+
+
 def _patterns(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> Sequence[str]:
     for value in values:
+        if not value:
+            raise click.BadParameter("an empty expression takes out nothing", ctx, param)
         try:
             re.compile(value)
         except re.error as error:
@@ -45,7 +55,8 @@ def _patterns(ctx: click.Context, param: click.Parameter, values: Sequence[str])
 @click.argument("place", metavar="STORE")
 @click.option("--import", "clients", default="", callback=_names("a client", CLIENTS), metavar="CLIENTS",
               help="Import the logs of claude-code, codex or both, separated by commas.")  # fmt: skip
-@click.option("--folder", "folders", multiple=True, metavar="PATH", help="Import logs below this folder. Repeatable.")
+@click.option("--folder", "folders", multiple=True, callback=_existing, metavar="PATH",
+              help="Import logs below this folder. Repeatable.")  # fmt: skip
 @click.option("--redact", "kinds", default="", callback=_names("known", KINDS), metavar="KINDS",
               help="Take these out of what is imported: secrets, emails or both, separated by commas.")  # fmt: skip
 @click.option("--redact-pattern", "patterns", multiple=True, callback=_patterns, metavar="REGEX",
@@ -60,7 +71,7 @@ def mcp_command(
     *,
     place: str,
     clients: list[str],
-    folders: tuple[str, ...],
+    folders: list[str],
     kinds: list[str],
     patterns: tuple[str, ...],
     project: str | None,
@@ -115,10 +126,10 @@ def _to_import(place: str) -> Store:
     return store
 
 
-def _feed(log_import: Any, store: Any, clients: list[str], folders: tuple[str, ...], redaction: Any) -> Any:
+def _feed(log_import: Any, store: Any, clients: list[str], folders: list[str], redaction: Any) -> Any:
     from backscroll.cli.mcp.log_files import homes, log_files  # noqa: PLC0415  only an import needs them
 
-    searched = [*homes(clients, os.environ), *(("", os.path.expanduser(folder)) for folder in folders)]
+    searched = [*homes(clients, os.environ), *(("", folder) for folder in folders)]
     return log_import.LogImport(store, lambda: log_files(searched), redaction)
 
 
