@@ -230,6 +230,17 @@ def test_a_session_deleted_meanwhile_is_an_error_and_no_end(store):
         assert quotations(client.text("read", session="first", ref="0")) == ["Begun again."]
 
 
+def test_the_next_page_has_no_text_of_a_deleted_session():
+    store = MemoryStore()
+    for name in ("kept", "gone"):
+        stored(store, name, *(user(f"needle {number} of the {name} one " + "word " * 100) for number in range(12)))
+    with asking(store, page_tokens=1_000) as client:
+        call = next_call(client.text("search", query="needle"))
+        assert "of the gone one" in client.text("search", **call)
+        store.delete("gone")
+        assert "of the gone one" not in client.call("search", **call)[0]
+
+
 def test_an_agent_appends_while_the_server_answers(tmp_path):
     store = SqliteStore(tmp_path / "agent.db")
     context = ContextManager(store=store, session="live", tokenizer="estimate")

@@ -109,6 +109,10 @@ class Archive:
             sessions = [each for each in sessions if within(each.facts.project, project)]
         return [each for each in sessions if each.facts.ended >= since]
 
+    def still_has(self, names: Collection[str]) -> bool:
+        """Return whether all of these sessions may be shown and exist."""
+        return set(names) <= {each.name for each in self.sessions()}
+
     def session(self, name: str) -> IndexedSession:
         """Return a session by its name.
 

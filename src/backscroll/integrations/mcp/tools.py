@@ -89,7 +89,7 @@ class Tools:
         offset = arguments.number(given, "offset")
         note = self._archive.refresh()
         found = self._found.get(wanted) if offset else None
-        if found is None:
+        if found is None or not self._archive.still_has({each.session for each in found}):
             found = self._archive.search(wanted)
             self._found = {**dict(list(self._found.items())[-_MOST_KEPT:]), wanted: found}
         if not found:
