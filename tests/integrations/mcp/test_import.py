@@ -284,6 +284,21 @@ def test_the_newest_log_comes_first(tmp_path):
     assert [Path(file.path).stem for file in log_files([("claude-code", str(tmp_path))])] == ["2", "1", "0"]
 
 
+def test_copies_of_a_log_are_one_session(tmp_path):
+    store, lines = MemoryStore(), [said("user", f"turn {number}") for number in range(3)]
+    live = write(tmp_path / "live" / "s.jsonl", *lines)
+    write(tmp_path / "backup" / "s.jsonl", *lines[:2])
+    write(tmp_path / "another" / "s.jsonl", *lines)
+    for _ in range(3):
+        made = run(store, tmp_path)
+    assert made.bytes_read == 0
+    assert texts(store, "claude-code/s") == ["turn 0", "turn 1", "turn 2"]
+    write(live, said("user", "turn 3"), append=True)
+    run(store, tmp_path)
+    assert texts(store, "claude-code/s")[-1] == "turn 3"
+    assert len(list(store.read("claude-code/s"))) < 10, "no copy was imported over another"
+
+
 @given(stem=st.text(min_size=1, max_size=300))
 def test_every_file_name_gives_a_name_that_a_store_accepts(stem):
     name = LogFile("claude-code", f"/logs/{stem}.jsonl", 0, 0).session

@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -26,12 +27,17 @@ class LogFile(NamedTuple):
     @property
     def session(self) -> str:
         """The name of the session to which it is imported. A sub-agent's begins with that of its parent."""
-        path = Path(self.path)
-        if self.client == "codex":
-            found = _ROLLOUT.fullmatch(path.stem)
-            return _named(f"codex/{found[1] if found else path.stem}", self.path)
-        below = f"{path.parent.parent.name}/" if path.parent.name == _SUBAGENTS else ""
-        return _named(f"claude-code/{below}{path.stem}", self.path)
+        return _session_of(self.client, self.path)
+
+
+@lru_cache(maxsize=100_000)
+def _session_of(client: str, place: str) -> str:
+    path = Path(place)
+    if client == "codex":
+        found = _ROLLOUT.fullmatch(path.stem)
+        return _named(f"codex/{found[1] if found else path.stem}", place)
+    below = f"{path.parent.parent.name}/" if path.parent.name == _SUBAGENTS else ""
+    return _named(f"claude-code/{below}{path.stem}", place)
 
 
 def homes(clients: Sequence[str], environment: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -45,8 +51,16 @@ def homes(clients: Sequence[str], environment: Mapping[str, str]) -> list[tuple[
 
 
 def log_files(places: Sequence[tuple[str, str]]) -> list[LogFile]:
-    """Return all logs below these folders, the newest first. A client that is empty is known by the file's name."""
-    found = {file.path: file for client, folder in places for file in _below(client, folder)}
+    """Return all logs below these folders, the newest first. A client that is empty is known by the file's name.
+
+    Of logs with one name, such as copies in a backup, the largest is returned: they are one session, and in turns each
+    would undo what the other added.
+    """
+    found: dict[str, LogFile] = {}
+    for file in (file for client, folder in places for file in _below(client, folder)):
+        other = found.setdefault(file.session, file)
+        if (file.size, file.mtime, file.path) > (other.size, other.mtime, other.path):
+            found[file.session] = file
     return sorted(found.values(), key=lambda file: (-file.mtime, file.path))
 
 
