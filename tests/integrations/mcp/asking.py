@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -44,9 +44,19 @@ class Session:
         assert failed, text
         return text
 
+    def at_once(self, tool: str, *arguments: dict[str, Any]) -> list[tuple[str, bool]]:
+        """The answers to calls that are made at once, as `call` returns them."""
+        calls = (self._client.call_tool(tool, each) for each in arguments)
+        found = self._loop.run_until_complete(asyncio.wait_for(_together(calls), PATIENCE))
+        return [(each.content[0].text, each.is_error) for each in found]
+
     def do(self, method: str, *arguments: Any) -> Any:
         """What another method of the client returns."""
         return self._loop.run_until_complete(getattr(self._client, method)(*arguments))
+
+
+async def _together(calls: Iterable[Awaitable[Any]]) -> list[Any]:
+    return await asyncio.gather(*calls)
 
 
 @contextlib.contextmanager

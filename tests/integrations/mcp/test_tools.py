@@ -253,6 +253,21 @@ def test_an_agent_appends_while_the_server_answers(tmp_path):
     context.close()
 
 
+def test_calls_that_come_at_once_are_all_answered(store):
+    with asking(store) as client:
+        found = client.at_once("search", *({"query": f"parser {number}"} for number in range(60)))
+    assert [failed for _, failed in found] == [False] * 60
+    assert all("last line" in text for text, _ in found)
+
+
+def test_a_failure_is_that_of_all_who_waited():
+    store = FailingStore()
+    stored(store, "a", user("ordinary words"))
+    store.fails = True
+    with asking(store) as client:
+        assert all(failed for _, failed in client.at_once("sessions", *[{}] * 20))
+
+
 def test_deleting_a_session_deletes_its_text_from_the_index(tmp_path):
     store = SqliteStore(tmp_path / "agent.db")
     stored(store, "kept", user("ordinary words"))

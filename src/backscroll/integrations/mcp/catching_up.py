@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from typing import NamedTuple
 
 
@@ -26,18 +27,19 @@ class CatchingUp:
     def __init__(self, steps: Callable[[], Iterator[Progress]]) -> None:
         self._steps = steps
         self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._run: Future[None] | None = None
+        """The newest run."""
         self._closed = False
-        self._failure: Exception | None = None
         self._progress: Progress | None = None
 
-    def start(self) -> threading.Thread:
-        """Start the work if it is not running, and return its thread."""
+    def start(self) -> "Future[None]":
+        """Start the work if it is not running, and return the run."""
         with self._starting:
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="backscroll-mcp-index", daemon=True)
-                self._thread.start()
-            return self._thread
+            if self._run is None or self._run.done():
+                run: Future[None] = Future()
+                threading.Thread(target=self._work, args=(run,), name="backscroll-mcp-index", daemon=True).start()
+                self._run = run
+            return self._run
 
     def wait(self, seconds: float) -> Progress | None:
         """Start the work if it is not running, and wait for its end at most so long.
@@ -49,32 +51,33 @@ class CatchingUp:
             Exception: What the work raised. The next call starts it again.
         """
         deadline = time.monotonic() + seconds
-        running = self._thread
+        running = self._run
         if running is not None:
-            running.join(seconds)  # it began earlier, and so may miss what is new
-        thread = self.start()
-        thread.join(max(0.0, deadline - time.monotonic()))
-        if thread.is_alive():
+            wait([running], seconds)  # it began earlier, and so may miss what is new
+        run = self.start()
+        wait([run], max(0.0, deadline - time.monotonic()))
+        if not run.done():
             return self._progress or Progress("Catching up", 0, 0)
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        run.result()
         return None
 
     def close(self) -> None:
         """End the work after its current step."""
         self._closed = True
-        if self._thread is not None:
-            self._thread.join()
+        if self._run is not None:
+            wait([self._run])
 
-    def _run(self) -> None:
-        self._failure = None
+    def _work(self, run: "Future[None]") -> None:
+        failure = None
         try:
             for progress in self._steps():
                 self._progress = progress
                 if self._closed:
-                    return
+                    break
         except Exception as error:  # else answers would look complete that are not
-            self._failure = error
-        finally:
-            self._progress = None
+            failure = error
+        self._progress = None
+        if failure is None:
+            run.set_result(None)
+        else:
+            run.set_exception(failure)
