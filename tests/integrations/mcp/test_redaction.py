@@ -14,6 +14,7 @@ from backscroll.cli.mcp.log_files import log_files
 from backscroll.cli.mcp.log_import import LogImport
 from backscroll.cli.mcp.redaction import Redaction
 from backscroll.cli.mcp.secret_patterns import KINDS
+from backscroll.errors import CorruptionError
 from backscroll.integrations.mcp import Archive
 from backscroll.integrations.mcp.index import StoreIndex
 from backscroll.notices import BackscrollWarning
@@ -256,6 +257,26 @@ def test_a_session_with_forks_is_hidden_and_not_deleted(tmp_path):
     assert texts(store, "mine") == [f"{KEY} needle"]
     with pytest.warns(BackscrollWarning), asking(archive(store, tmp_path, ["secrets"])) as client:
         assert "left out: 2." in client.text("sessions")
+
+
+class Damaged(MemoryStore):
+    """Cannot delete one of its sessions."""
+
+    def delete(self, session, cascade=False):
+        if session == "claude-code/s1":
+            raise CorruptionError("its length is damaged")
+        super().delete(session, cascade)
+
+
+def test_a_session_that_cannot_be_deleted_stops_no_other(tmp_path):
+    store = Damaged()
+    for number in range(3):
+        write(tmp_path / f"s{number}.jsonl", said("user", f"{KEY} needle {number}"))
+    imported(store, tmp_path)
+    with pytest.warns(BackscrollWarning, match="its length is damaged|with another redaction"):
+        imported(store, tmp_path, ["secrets"])
+    assert texts(store, "claude-code/s0") == ["[redacted: API key] needle 0"]
+    assert texts(store, "claude-code/s2") == ["[redacted: API key] needle 2"]
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from backscroll.cli.mcp.redaction import Redaction
-from backscroll.errors import ConflictError
+from backscroll.errors import BackscrollError, StoreUnavailableError
 from backscroll.integrations.mcp.catching_up import Progress
 from backscroll.integrations.mcp.facts import REDACTION, unredacted
 from backscroll.integrations.mcp.index import StoreIndex
@@ -54,5 +54,7 @@ def _deleting(store: Store, names: Sequence[str]) -> Iterator[Progress]:
             yield Progress("A deletion of what was imported with less redaction", done, len(waiting))
             try:
                 deletion.result()
-            except ConflictError as error:  # it has forks
+            except StoreUnavailableError:
+                raise
+            except BackscrollError as error:  # it has forks, or is damaged
                 warn(f"session {name!r}, imported with less redaction, is hidden and not deleted: {error}")
