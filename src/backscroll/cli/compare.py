@@ -52,6 +52,16 @@ def _tariff(ctx: click.Context, param: click.Parameter, value: str) -> Tariff:
         raise click.BadParameter(screen.line(str(error)), ctx, param) from error
 
 
+tariff_option = click.option(
+    "--prices",
+    metavar="NAME|FILE",
+    default="anthropic",
+    show_default=True,
+    callback=_tariff,
+    help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with your own prices.",
+)
+
+
 def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> float:
     """Parse a share above 0% and up to 100%."""
     found = parse_budget(ctx, param, value if value.endswith("%") else value + "%")
@@ -65,8 +75,7 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
 @click.option("--strategies", metavar="NAMES", default="auto,lean,clear,truncate", show_default=True,
               callback=parse_strategies,
               help="Strategies, separated by commas; clear+truncate is a chain of two; lean is a mode.")  # fmt: skip
-@click.option("--prices", metavar="NAME|FILE", default="anthropic", show_default=True, callback=_tariff,
-              help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with your own prices.")  # fmt: skip
+@tariff_option
 @click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=_share,
               help="Recommend only strategies that keep at least this share of what the best one keeps.")  # fmt: skip
 @model_option

@@ -15,7 +15,7 @@ from backscroll.evaluation import codex, formats
 from backscroll.evaluation.formats import Record
 from backscroll.evaluation.transcript import Transcript, bad
 
-__all__ = ["Transcript", "TranscriptError", "read"]
+__all__ = ["Records", "Transcript", "TranscriptError", "load", "read", "transcripts"]
 
 
 def read(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Transcript]:
@@ -34,15 +34,39 @@ def read(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Trans
         TranscriptError: The source is anything else; the error names file and line.
     """
     name = name or (str(source) if isinstance(source, Path) else "input")
-    text = _decode(_load(source, name), name)
-    records = _records(text, name)
+    return transcripts(load(source, name), name)
+
+
+class Records(NamedTuple):
+    """The JSON values of a file."""
+
+    lines: bool
+    """Whether every record was on its own line."""
+    all: list[Record]
+
+
+def load(source: Path | bytes | BinaryIO, name: str) -> Records:
+    """Return the JSON values of a source: one per line if the first line is an object, else one for the whole file.
+
+    Raises:
+        TranscriptError: It cannot be read, or is not JSON; the error names file and line.
+    """
+    return _records(_decode(_bytes(source, name), name), name)
+
+
+def transcripts(records: Records, name: str) -> list[Transcript]:
+    """Return the conversations that these values are: at least one, with at least one message in all.
+
+    Raises:
+        TranscriptError: They are anything else.
+    """
     found = _transcripts(records, name)
     if not any(transcript.messages for transcript in found):
         raise bad(name, "holds no messages")
     return found
 
 
-def _load(source: Path | bytes | BinaryIO, name: str) -> bytes:
+def _bytes(source: Path | bytes | BinaryIO, name: str) -> bytes:
     if isinstance(source, bytes):
         return source
     try:
@@ -62,19 +86,12 @@ def _decode(data: bytes, name: str) -> str:
     return text
 
 
-class _Records(NamedTuple):
-    lines: bool
-    """Whether every record was on its own line."""
-    all: list[Record]
-
-
-def _records(text: str, name: str) -> _Records:
-    """Return the JSON values of a file: one per line if the first line is an object, else one for the whole file."""
+def _records(text: str, name: str) -> Records:
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) == 1 or not _is_object(lines[0][1]):
-        return _Records(False, [Record("", _parse(text, name, None))])
+        return Records(False, [Record("", _parse(text, name, None))])
     last = lines[-1][0]
-    return _Records(True, [Record(f"line {at}", _line(line, name, at, at == last)) for at, line in lines])
+    return Records(True, [Record(f"line {at}", _line(line, name, at, at == last)) for at, line in lines])
 
 
 def _is_object(line: str) -> bool:
@@ -125,7 +142,7 @@ def _line_of_constant(text: str, error: ValueError) -> int:
     return text.count("\n", 0, found.end()) + 1 if found else 1
 
 
-def _transcripts(records: _Records, name: str) -> list[Transcript]:
+def _transcripts(records: Records, name: str) -> list[Transcript]:
     values = [record.value for record in records.all]
     if records.lines:
         return _from_lines(records.all, values, name)

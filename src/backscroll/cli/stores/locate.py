@@ -78,7 +78,7 @@ def _check_place(place: str, path: str | None) -> None:
         raise BadInput(f"{place}: no store there: {path} does not exist")
     if os.path.isdir(path):
         names = os.listdir(path)
-        if names and not any(map(_SESSION.search, names)):
+        if names and not any(map(is_session_file, names)):
             raise BadInput(f"{place}: not a Backscroll store: no file in this folder holds a session")
     elif os.path.getsize(path) == 0 and not os.path.exists(f"{path}-commits"):
         raise BadInput(f"{place}: this file is empty: nothing was ever stored in it")
@@ -119,6 +119,11 @@ def address_of(place: str) -> str | Path:
             f"{_ADDRESSES}"
         )
     raise BadInput(f"{place}: no such file or folder; to create a store, pass an address: {_ADDRESSES}")
+
+
+def is_session_file(name: str) -> bool:
+    """Return whether a file name is that of a session in a folder."""
+    return _SESSION.search(name) is not None
 
 
 def is_store(place: str) -> bool:

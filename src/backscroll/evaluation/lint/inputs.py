@@ -1,0 +1,100 @@
+"""Values of a file to conversations: requests as sent, chained by what they share, or transcripts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from backscroll.evaluation.formats import Record
+from backscroll.evaluation.lint.request import Request, is_body, read_body
+from backscroll.evaluation.lint.same import first_difference
+from backscroll.evaluation.lint.talk import Talk
+from backscroll.evaluation.readers import Records, load, transcripts
+from backscroll.evaluation.transcript import bad
+
+_ALIKE = 0.5  # share of two texts that equal ends make up if one is the other with an edit
+
+
+def talks_of(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Talk]:
+    """Return the conversations of a file: each transcript, or the requests of each conversation.
+
+    A file of request bodies, one object or one a line in the order sent, holds requests. Every other file is read as
+    `backscroll replay` reads it.
+
+    Raises:
+        TranscriptError: The file is neither; the error names file and line.
+    """
+    name = name or (str(source) if isinstance(source, Path) else "input")
+    records = load(source, name)
+    values = [record.value for record in records.all]
+    if len(values) == 1 and isinstance(values[0], list) and values[0]:
+        values = values[0]
+    if all(map(is_body, values)):
+        talks = chained([read_body(body, number, name) for number, body in enumerate(values, 1)], name)
+        if not any(request.messages for talk in talks for request in talk.requests):
+            raise bad(name, "holds no messages")
+        return talks
+    return [Talk(each.name, each.messages, times=_times(records, each.began)) for each in transcripts(records, name)]
+
+
+def chained(requests: Sequence[Request], name: str) -> list[Talk]:
+    """Return a conversation for each run of requests that continue each other; requests of several may alternate."""
+    chains: list[list[Request]] = []
+    for request in requests:
+        related = [chain for chain in chains if _continues(chain[-1], request)]
+        if related:
+            max(related, key=lambda chain: _shared(chain[-1], request)).append(request)
+        else:
+            chains.append([request])
+    names = [name if len(chains) == 1 else f"{name}#{number}" for number in range(1, len(chains) + 1)]
+    return [Talk(own, requests=chain) for own, chain in zip(names, chains, strict=True)]
+
+
+def _continues(before: Request, after: Request) -> bool:
+    """Return whether a request belongs to the conversation of an earlier one: for the same model, with a like system
+    prompt, and with the same beginning or half of its messages.
+    """
+    if (before.model, before.shape) != (after.model, after.shape) or not _alike(before.system_key, after.system_key):
+        return False
+    if not before.messages or not after.messages:
+        return False
+    if any(_alike(a, b) for a, b in zip(before.message_keys[:2], after.message_keys[:2], strict=False) if _long(a)):
+        return True
+    if before.message_keys[0] == after.message_keys[0]:
+        return True
+    shorter, longer = sorted((before.message_keys, after.message_keys), key=len)
+    return 2 * len(set(shorter) & set(longer)) >= len(shorter)
+
+
+def _shared(before: Request, after: Request) -> tuple[int, int]:
+    """Return how many messages two requests share at their beginning, and in all."""
+    equal = [a == b for a, b in zip(before.message_keys, after.message_keys, strict=False)]
+    return (equal.index(False) if False in equal else len(equal)), len({*before.message_keys} & {*after.message_keys})
+
+
+def _long(text: str) -> bool:
+    return len(text) >= 200  # shorter ones are alike by their JSON alone
+
+
+def _alike(before: str, after: str) -> bool:
+    if before == after:
+        return True
+    start = first_difference(before, after)
+    rest = min(len(before), len(after)) - start
+    end = first_difference(before[::-1][:rest], after[::-1][:rest])
+    return start + end >= _ALIKE * max(len(before), len(after))
+
+
+def _times(records: Records, began: Sequence[int]) -> list[float | None]:
+    """Return when each message was recorded, for logs with times."""
+    return [_seconds(records.all[at]) for at in began]
+
+
+def _seconds(record: Record) -> float | None:
+    written: Any = record.value.get("timestamp") if isinstance(record.value, dict) else None
+    if not isinstance(written, str):
+        return None
+    try:
+        return datetime.fromisoformat(written).timestamp()
+    except ValueError:
+        return None

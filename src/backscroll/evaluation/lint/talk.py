@@ -1,0 +1,133 @@
+"""What is linted: a transcript, or the requests of one conversation in the order sent."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from backscroll.evaluation.lint.finding import Place
+from backscroll.evaluation.lint.request import Request, message_key
+from backscroll.evaluation.lint.same import first_difference
+from backscroll.evaluation.transcript import Message, is_answer
+from backscroll.messages import ParsedMessage, paired, read_message
+
+
+class Said(NamedTuple):
+    """One message of a conversation, however many requests hold it."""
+
+    message: Message
+    reading: ParsedMessage
+    place: Place
+    """Where it is first."""
+    sends: int
+    """Number of requests that hold it."""
+
+
+class Step(NamedTuple):
+    """Two requests in a row."""
+
+    before: Request
+    after: Request
+    shared: int
+    """Number of messages at the beginning that are equal."""
+
+    @property
+    def appends(self) -> bool:
+        """Whether the later request begins with all of the earlier one."""
+        before, after = self.before, self.after
+        same = before.tool_keys == after.tool_keys and before.system_key == after.system_key
+        return same and self.shared == len(before.messages)
+
+    @property
+    def repeated(self) -> list[Message]:
+        """The messages behind `shared` that the earlier request held as well: what a cache would have had."""
+        had = Counter(self.before.message_keys[self.shared :])
+        found = []
+        pairs = zip(self.after.messages, self.after.message_keys, strict=True)
+        for message, known in list(pairs)[self.shared :]:
+            if had[known]:
+                had[known] -= 1
+                found.append(message)
+        return found
+
+
+class Talk:
+    """A conversation. Without `requests` it is a transcript, of which nobody knows how it was sent.
+
+    Args:
+        name: The file or session, for findings.
+        messages: The messages of a transcript.
+        requests: The requests of one conversation in the order sent; then `messages` must be empty.
+        times: For a transcript, when each message was recorded, in seconds; `None` where it is not known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        messages: Sequence[Message] = (),
+        requests: Sequence[Request] = (),
+        times: Sequence[float | None] = (),
+    ) -> None:
+        self.name = name
+        self.requests = requests
+        self.messages = messages
+        self.times = times
+        self.is_usual = False
+        """Whether another conversation of the run has the same system prompt; see `run.lint_all`."""
+        self._read: dict[str, ParsedMessage] = {}
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Each request with the one before it."""
+        found = []
+        for before, after in zip(self.requests, self.requests[1:], strict=False):
+            found.append(Step(before, after, first_difference(before.message_keys, after.message_keys)))
+        return found
+
+    @cached_property
+    def own_readings(self) -> Sequence[ParsedMessage]:
+        """The readings of a transcript's messages, results with the ids of their calls."""
+        return paired([read_message(message) for message in self.messages])
+
+    @cached_property
+    def said(self) -> list[Said]:
+        """Every message once, in the order of their first requests."""
+        return self._of_requests() if self.requests else self._of_transcript()
+
+    @cached_property
+    def prompt(self) -> str:
+        """The leading system messages of a transcript, as JSON; empty without any."""
+        rest = (at for at, reading in enumerate(self.own_readings) if not reading.is_system)
+        leading = self.messages[: next(rest, len(self.messages))]
+        return "".join(map(message_key, leading))
+
+    def readings(self, request: Request) -> Sequence[ParsedMessage]:
+        """Return the readings of a request's messages, results with the ids of their calls."""
+        for message, known in zip(request.messages, request.message_keys, strict=True):
+            if known not in self._read:
+                self._read[known] = read_message(message)
+        return paired([self._read[known] for known in request.message_keys])
+
+    def _of_transcript(self) -> list[Said]:
+        left = sum(map(is_answer, self.messages))
+        found = []
+        for at, (message, reading) in enumerate(zip(self.messages, self.own_readings, strict=True)):
+            left -= is_answer(message)
+            found.append(Said(message, reading, Place(f"messages[{at}]"), left))
+        return found
+
+    def _of_requests(self) -> list[Said]:
+        """Readings come from the first request that holds a message, where its call is as well."""
+        sends = Counter(known for request in self.requests for known in set(request.message_keys))
+        seen: set[str] = set()
+        found = []
+        for request in self.requests:
+            if seen.issuperset(request.message_keys):
+                continue
+            readings = self.readings(request)
+            for at, (message, known) in enumerate(zip(request.messages, request.message_keys, strict=True)):
+                if known not in seen:
+                    seen.add(known)
+                    place = Place(f"{request.list_name}[{at}]", request.number)
+                    found.append(Said(message, readings[at], place, sends[known]))
+        return found
