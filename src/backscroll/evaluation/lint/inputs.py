@@ -5,14 +5,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from backscroll.evaluation.formats import Record
 from backscroll.evaluation.lint.request import Request, is_body, read_body
 from backscroll.evaluation.lint.same import first_difference
-from backscroll.evaluation.lint.talk import Talk
+from backscroll.evaluation.lint.talk import Talk, Usage
 from backscroll.evaluation.readers import Records, load, transcripts
 from backscroll.evaluation.transcript import bad
 
 _ALIKE = 0.5  # share of two texts that equal ends make up if one is the other with an edit
+
+_COUNTS = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
 
 
 def talks_of(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Talk]:
@@ -34,7 +35,9 @@ def talks_of(source: Path | bytes | BinaryIO, name: str | None = None) -> list[T
         if not any(request.messages for talk in talks for request in talk.requests):
             raise bad(name, "holds no messages")
         return talks
-    return [Talk(each.name, each.messages, times=_times(records, each.began)) for each in transcripts(records, name)]
+    return [
+        Talk(each.name, each.messages, recorded=_recorded(records, each.began)) for each in transcripts(records, name)
+    ]
 
 
 def chained(requests: Sequence[Request], name: str) -> list[Talk]:
@@ -85,16 +88,25 @@ def _alike(before: str, after: str) -> bool:
     return start + end >= _ALIKE * max(len(before), len(after))
 
 
-def _times(records: Records, began: Sequence[int]) -> list[float | None]:
-    """Return when each message was recorded, for logs with times."""
-    return [_seconds(records.all[at]) for at in began]
+def _recorded(records: Records, began: Sequence[int]) -> list[Usage | None]:
+    """Return what a log of Claude Code says about the request behind each message."""
+    return [_usage(records.all[at].value) for at in began]
 
 
-def _seconds(record: Record) -> float | None:
-    written: Any = record.value.get("timestamp") if isinstance(record.value, dict) else None
-    if not isinstance(written, str):
+def _usage(line: Any) -> Usage | None:
+    message = line.get("message") if isinstance(line, dict) else None
+    used = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(used, dict) or not isinstance(line.get("timestamp"), str):
         return None
     try:
-        return datetime.fromisoformat(written).timestamp()
+        seconds = datetime.fromisoformat(line["timestamp"]).timestamp()
     except ValueError:
         return None
+    read, written, rest = (_count(used.get(name)) for name in _COUNTS)
+    by_life = used.get("cache_creation")
+    hour = isinstance(by_life, dict) and _count(by_life.get("ephemeral_1h_input_tokens")) > 0
+    return Usage(seconds, read, written, read + written + rest, 3600.0 if hour else 300.0)
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value >= 0 else 0

@@ -23,6 +23,21 @@ class Said(NamedTuple):
     """Number of requests that hold it."""
 
 
+class Usage(NamedTuple):
+    """What a log says about one request. Tokens are the provider's."""
+
+    seconds: float
+    """When it was answered, since 1970."""
+    read: int
+    """Tokens read from the cache."""
+    written: int
+    """Tokens written to it."""
+    prompt: int
+    """Tokens of the whole prompt."""
+    life: float
+    """Seconds for which the written tokens live."""
+
+
 class Step(NamedTuple):
     """Two requests in a row."""
 
@@ -58,7 +73,7 @@ class Talk:
         name: The file or session, for findings.
         messages: The messages of a transcript.
         requests: The requests of one conversation in the order sent; then `messages` must be empty.
-        times: For a transcript, when each message was recorded, in seconds; `None` where it is not known.
+        recorded: For a transcript, what its log says about the request behind each answer; `None` where nothing.
     """
 
     def __init__(
@@ -66,12 +81,12 @@ class Talk:
         name: str,
         messages: Sequence[Message] = (),
         requests: Sequence[Request] = (),
-        times: Sequence[float | None] = (),
+        recorded: Sequence["Usage | None"] = (),
     ) -> None:
         self.name = name
         self.requests = requests
         self.messages = messages
-        self.times = times
+        self.recorded = recorded
         self.is_usual = False
         """Whether another conversation of the run has the same system prompt; see `run.lint_all`."""
         self._read: dict[str, ParsedMessage] = {}

@@ -2,13 +2,34 @@
 
 volatile.py   volatile-prefix
 rewrites.py   tools-changed, prefix-rewritten, small-compaction
+reasoning.py  stale-reasoning, missing-reasoning
 marks.py      too-many-marks, mark-order, mark-misplaced, no-marks
-pairs.py      orphan-call, orphan-result, misordered, duplicate-id
+lookback.py   lookback, short-prefix
+expiry.py     cache-expired
 repeats.py    repeated-read
+sizes.py      large-schema, unused-tools, large-result
+images.py     image-limits
+secrets.py    secrets
+pairs.py      orphan-call, orphan-result, misordered, duplicate-id
+empty.py      empty-content
 """
 
 from backscroll.evaluation.lint.finding import Rule
-from backscroll.evaluation.lint.rules import marks, pairs, repeats, rewrites, volatile
+from backscroll.evaluation.lint.rules import (
+    empty,
+    expiry,
+    images,
+    lookback,
+    marks,
+    pairs,
+    reasoning,
+    repeats,
+    rewrites,
+    secrets,
+    sizes,
+    volatile,
+)
 
-RULES: tuple[Rule, ...] = (*volatile.RULES, *rewrites.RULES, *marks.RULES, *pairs.RULES, *repeats.RULES)
+_FILES = (volatile, rewrites, reasoning, marks, lookback, expiry, repeats, sizes, images, secrets, pairs, empty)
+RULES: tuple[Rule, ...] = tuple(rule for each in _FILES for rule in each.RULES)
 """All rules in the order of the documentation."""
