@@ -60,10 +60,12 @@ def _changes(step: Step, costs: Costs) -> Iterator[Break]:
         yield Break("tools", step, "tools", old, new, lost)
     if before.system_key != after.system_key and not _ends_with_instructions(after):
         yield Break("system", step, "system", before.system_key, after.system_key, _system(step, costs) + in_messages)
-    if step.shared < len(before.messages) and behind:
-        where = f"{after.list_name}[{step.shared}]"
+    if step.shared < min(len(before.messages), len(after.messages)):
         old, new = (request.message_keys[step.shared] for request in (before, after))
-        yield Break("message", step, where, old, new, behind)
+        # of a message that is the same but for a date, the rest would have been read as well
+        own = costs.message(after.messages[step.shared]) if volatile_kinds(old, new) else 0
+        if behind + own:
+            yield Break("message", step, f"{after.list_name}[{step.shared}]", old, new, behind + own)
 
 
 def _ends_with_instructions(request: Request) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from backscroll.evaluation.lint.same import MARK, bare, blocks_of, key
 from backscroll.evaluation.transcript import Message, bad
+from backscroll.messages.items import kind_of
 from backscroll.tokens.known_models import vendor_of
 
 Shape = Literal["anthropic", "chat", "responses", "gemini", "bedrock"]
@@ -125,7 +126,9 @@ def read_body(body: Mapping[str, Any], number: int, name: str) -> Request:
     Raises:
         TranscriptError: A message of it has no role.
     """
-    list_name = next(each for each in LISTS if isinstance(body.get(each), list | str))
+    list_name = next((each for each in LISTS if isinstance(body.get(each), list | str)), None)
+    if list_name is None:
+        raise bad(name, f"request {number}: expected a list under {', '.join(map(repr, LISTS))}")
     held = body[list_name]
     messages = [{"role": "user", "content": held}] if isinstance(held, str) else held
     for at, message in enumerate(messages):
@@ -174,7 +177,7 @@ def _shape(body: Mapping[str, Any], list_name: str, messages: list[Message], mod
         return "anthropic"
     if any("input_schema" in tool for tool in _tools(body)):
         return "anthropic"
-    kinds = {block.get("type") for m in messages for block in blocks_of(m.get("content")) if isinstance(block, dict)}
+    kinds = {kind_of(block) for m in messages for block in blocks_of(m.get("content"))}
     if {"tool_use", "tool_result", "thinking"} & kinds:
         return "anthropic"
     system = any(message.get("role") == "system" for message in messages[:1])

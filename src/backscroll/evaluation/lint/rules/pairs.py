@@ -13,9 +13,7 @@ from backscroll.evaluation.lint.finding import Found, Place, Rule
 from backscroll.evaluation.lint.talk import Talk
 from backscroll.evaluation.transcript import Message, is_answer
 from backscroll.messages import ParsedMessage
-from backscroll.messages.items import is_item
-
-_BLOCKS = frozenset(("tool_use", "toolUse"))
+from backscroll.messages.items import is_item, kind_of
 
 
 class _Row(NamedTuple):
@@ -156,7 +154,7 @@ def _holds_items(message: Message) -> bool:
 def _in_blocks(message: Message) -> bool:
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
-    return any(isinstance(block, dict) and (block.get("type") in _BLOCKS or "toolUse" in block) for block in blocks)
+    return any(kind_of(block) == "tool_use" or (isinstance(block, dict) and "toolUse" in block) for block in blocks)
 
 
 def _named(row: _Row, at: int) -> str:

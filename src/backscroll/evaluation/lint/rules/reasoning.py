@@ -38,21 +38,25 @@ class _Sealed(NamedTuple):
 def _stale(talk: Talk, costs: Costs) -> Iterator[Found]:
     minted: dict[str, _Sealed] = {}
     stale: dict[str, tuple[Place, int]] = {}
+    end: _Sealed | None = None
     for number, request in enumerate(talk.requests):
         if binds_reasoning(request.model) is False or request.begins_elsewhere or not request.known:
             return
-        continued = number == 0 or talk.steps[number - 1].appends
-        for block in _sealed(request):
-            made = minted.get(block.seal)
-            if made is None:
-                # what came with an edit was made before it, for a prefix that nobody knows
-                minted[block.seal] = block if continued else block._replace(prefix="")
-            elif made.prefix and not _holds(made, block):
+        blocks = _sealed(request)
+        edited = number > 0 and not talk.steps[number - 1].appends
+        for block in blocks[:-1]:
+            if block.seal not in minted:
+                # new reasoning answered the request before: if this one edits it, the prefix was that one
+                minted[block.seal] = (end or _UNKNOWN) if edited else block
+                end = None
+            made = minted[block.seal]
+            if made.prefix and not _holds(made, block):
                 place, count = stale.get(block.seal, (Place(block.where, request.number), 0))
                 stale[block.seal] = (place, count + 1)
+        end = blocks[-1] if blocks else None
     if stale:
         place, _ = next(iter(stale.values()))
-        request = talk.requests[(place.request or 1) - talk.requests[0].number]
+        request = next(each for each in talk.requests if each.number == place.request)
         what = f"{_blocks(len(stale))} of reasoning from before a change of what precedes it, in this request and later"
         yield Found(place, f"{what}: {_effect(request)}", count=len(stale), severity=_severity(request))
 
@@ -65,11 +69,16 @@ def _holds(made: _Sealed, now: _Sealed) -> bool:
     )
 
 
-def _sealed(request: Request) -> Iterator[_Sealed]:
-    """Yield the reasoning of a request; nothing where the provider's own compaction restarts the check."""
+_UNKNOWN = _Sealed("", "", "", ())
+
+
+def _sealed(request: Request) -> list[_Sealed]:
+    """Return the reasoning of a request, and last what reasoning of its answer would be; nothing where the provider's
+    own compaction restarts the check.
+    """
     blocks = list(_blocks_of(request))
     if any(isinstance(block, dict) and block.get("type") == "compaction" for _, _, block in blocks):
-        return
+        return []
     head: list[Any] = [request.tool_keys]
     text = request.body.get("text")
     head.append(
@@ -77,13 +86,15 @@ def _sealed(request: Request) -> Iterator[_Sealed]:
     )
     digest = sha256(key(head).encode())
     seen: list[str] = []
+    found = []
     for where, role, block in blocks:
         seal = _seal(block)
         if seal is None:
             digest.update(key([role, block]).encode())
         else:
-            yield _Sealed(where, seal, digest.hexdigest(), tuple(seen))
+            found.append(_Sealed(where, seal, digest.hexdigest(), tuple(seen)))
             seen.append(seal)
+    return [*found, _Sealed("", "", digest.hexdigest(), tuple(seen))]
 
 
 def _blocks_of(request: Request) -> Iterator[tuple[str, str, Any]]:
