@@ -49,7 +49,7 @@ def text(found: Sequence[Priced], conversations: int, limit: int) -> Iterator[Re
             yield _indented(Text(f"and {len(rest):,} more{_costs_of(rest)}", style="dim"), 1)
         yield _indented(Text(f"-> {group[0].finding.advice}", style="green"), 1)
         yield Text("")
-    yield Text(_sum(found, conversations), style="bold")
+    yield _indented(Text(_sum(found, conversations), style="bold"), 0)
 
 
 def as_json(found: Sequence[Priced], conversations: int, skipped: Sequence[str]) -> dict[str, Any]:
@@ -107,8 +107,9 @@ def _costs_of(group: Sequence[Priced]) -> str:
 
 
 def _dollars(group: Sequence[Priced]) -> float | None:
+    """Return the dollars of a group; `None` if some of its costs have no price."""
     known = [each.dollars for each in group if each.dollars is not None]
-    return sum(known) if known else None
+    return sum(known) if len(known) == sum(each.finding.cost > 0 for each in group) else None
 
 
 def _sum(found: Sequence[Priced], conversations: int) -> str:

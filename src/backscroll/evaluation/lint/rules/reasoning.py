@@ -57,8 +57,8 @@ def _stale(talk: Talk, costs: Costs) -> Iterator[Found]:
     if stale:
         place, _ = next(iter(stale.values()))
         request = next(each for each in talk.requests if each.number == place.request)
-        what = f"{_blocks(len(stale))} of reasoning from before a change of what precedes it, in this request and later"
-        yield Found(place, f"{what}: {_effect(request)}", count=len(stale), severity=_severity(request))
+        what = f"{_blocks(len(stale))} of reasoning made before an edit of what precedes: {_effect(request)}"
+        yield Found(place, what, count=len(stale), severity=_severity(request))
 
 
 def _holds(made: _Sealed, now: _Sealed) -> bool:
