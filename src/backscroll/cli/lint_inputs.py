@@ -16,6 +16,7 @@ from backscroll.errors import TranscriptError
 from backscroll.evaluation.folders import SUFFIXES, files
 from backscroll.evaluation.lint import Request, Talk, talks_of
 from backscroll.ports import Store
+from backscroll.tokens.known_models import find_model
 
 
 class Loaded(NamedTuple):
@@ -86,12 +87,15 @@ def _of_store(store: Store, session: str | None) -> list[Talk]:
 
 
 def _of_session(store: Store, name: str) -> list[Talk]:
-    """Return the recorded requests of each lane; without requests, the history as a transcript."""
+    """Return the recorded requests of each lane; without requests, the history as a transcript. Many name a lane after
+    its model.
+    """
     reader = Reader(store, name)
     lanes: dict[str, list[Request]] = {}
     for number, record in enumerate(reader.list_requests(), 1):
         messages = reader.get_request(record.at).messages
-        lanes.setdefault(record.lane, []).append(Request(number, "chat", None, [], [], messages))
+        model = record.lane if find_model(record.lane) else None
+        lanes.setdefault(record.lane, []).append(Request(number, "chat", model, [], [], messages))
     if not lanes:
         history = reader.history()
         return [Talk(name, history)] if history else []

@@ -108,8 +108,8 @@ def _costs_of(group: Sequence[Priced]) -> str:
 
 def _dollars(group: Sequence[Priced]) -> float | None:
     """Return the dollars of a group; `None` if some of its costs have no price."""
-    known = [each.dollars for each in group if each.dollars is not None]
-    return sum(known) if len(known) == sum(each.finding.cost > 0 for each in group) else None
+    priced = [each.dollars for each in group if each.finding.cost]
+    return None if not priced or None in priced else sum(filter(None, priced))
 
 
 def _sum(found: Sequence[Priced], conversations: int) -> str:

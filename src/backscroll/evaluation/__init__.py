@@ -13,5 +13,6 @@ providers, which are for callers.
 - `facts.py`: what a fact is, and finding it in texts
 - `retention.py`: recall and reachable recall of the views of one replay; docs/compare.md defines them
 - `fake_providers/`: fakes of Anthropic, OpenAI and Gemini that accept or refuse a view as these do
+- `lint/`: what is wrong with transcripts, and with requests as sent
 - `compare/`: comparison of strategies over many transcripts, in many processes
 """

@@ -76,7 +76,7 @@ def test_no_rule_raises_on_a_body_of_another_shape(data: st.DataObject) -> None:
         try:
             for key in path[:-1]:
                 held = held[key]
-            held[path[-1]]  # noqa: B018  what an earlier change took away is not put back
+            held[path[-1]]  # what an earlier change took away is not put back
             held[path[-1]] = data.draw(JSON)
         except (KeyError, IndexError, TypeError):
             continue

@@ -1,6 +1,6 @@
 """What is wrong with a transcript, or with requests as sent: `backscroll lint`.
 
-- `finding.py`: what a rule is, and what it finds
+- `finding.py`: what a rule is, and what it finds; `place.py`: where
 - `request.py`: a request in any provider's shape; `same.py`: when two pieces of it are the same for a provider
 - `talk.py`: what is linted: a transcript, or the requests of one conversation
 - `inputs.py`: files to these
@@ -11,8 +11,9 @@
 """
 
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import SEVERITIES, Finding, Place, Rule, Severity
+from backscroll.evaluation.lint.finding import SEVERITIES, Finding, Rule, Severity
 from backscroll.evaluation.lint.inputs import chained, talks_of
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request, read_body
 from backscroll.evaluation.lint.rules import RULES
 from backscroll.evaluation.lint.run import lint, lint_all

@@ -2,30 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 
-if TYPE_CHECKING:
-    from backscroll.evaluation.lint.costs import Costs
-    from backscroll.evaluation.lint.talk import Talk
+from backscroll.evaluation.lint.costs import Costs
+from backscroll.evaluation.lint.place import Place
+from backscroll.evaluation.lint.talk import Talk
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """The worst first. `error`: a provider refuses the request, or a secret is out. `warning`: it costs money or reasoning.
 `note`: worth a look.
 """
-
-
-class Place(NamedTuple):
-    """Where a fault is."""
-
-    where: str
-    """Such as `messages[12]`, `system` or `tools[3]`, with indexes from 0."""
-    request: int | None = None
-    """The request, counted from 1 in the order sent. `None`: a transcript."""
-
-    def __str__(self) -> str:
-        """Return the place in one line."""
-        return self.where if self.request is None else f"request {self.request}, {self.where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +44,7 @@ class Rule:
     """What a finding is by default."""
     advice: str
     """What to do."""
-    check: Callable[["Talk", "Costs"], Iterator[Found]]
+    check: Callable[[Talk, Costs], Iterator[Found]]
 
 
 @dataclass(frozen=True, slots=True)

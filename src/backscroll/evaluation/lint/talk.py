@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from backscroll.evaluation.lint.finding import Place
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request, message_key
 from backscroll.evaluation.lint.same import first_difference
 from backscroll.evaluation.transcript import Message, is_answer
@@ -67,7 +67,7 @@ class Step(NamedTuple):
 
 
 class Talk:
-    """A conversation. Without `requests` it is a transcript, of which nobody knows how it was sent.
+    """A conversation. Without `requests` it is a transcript, which does not show how it was sent.
 
     Args:
         name: The file or session, for findings.

@@ -7,7 +7,8 @@ minutes after its last use, or for an hour).
 from collections.abc import Iterator
 
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.talk import Talk
 
 _HALF = 0.5  # share of the prompt before the pause that was written again, so that it was no other change

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
 from backscroll.evaluation.lint.talk import Talk
 from backscroll.evaluation.transcript import Message

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from backscroll.evaluation.lint.breaks import cache_minimum
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
 from backscroll.evaluation.lint.rules.marks import can_mark
 from backscroll.evaluation.lint.same import MARK, blocks_of, key

@@ -11,7 +11,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule, Severity
+from backscroll.evaluation.lint.finding import Found, Rule, Severity
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
 from backscroll.evaluation.lint.same import blocks_of, key
 from backscroll.evaluation.lint.talk import Talk

@@ -10,7 +10,7 @@ from backscroll.evaluation.lint.finding import Found, Rule
 from backscroll.evaluation.lint.talk import Said, Talk
 
 _SHORTEST = 400  # characters of a result that may be a file; "ok" and "no matches" repeat for good reason
-_WORTH = 1_000  # tokens of all copies but the first, below which nobody would change anything
+_WORTH = 1_000  # tokens of all copies but the first, below which a change earns nothing
 
 
 def _check(talk: Talk, costs: Costs) -> Iterator[Found]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from backscroll.evaluation.lint.breaks import Break, breaks_of, volatile_kinds
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import name_of
 from backscroll.evaluation.lint.talk import Step, Talk
 
@@ -105,7 +106,7 @@ def _small(talk: Talk, costs: Costs) -> Iterator[Found]:
         cost, won = costs.again(change.lost), freed * costs.read * later
         if 0 < freed < _SMALL * size and won < cost:
             what = (
-                f"it freed {freed:,} of {size:,} tokens, which {later} requests did not read, and wrote "
+                f"an edit freed {freed:,} of {size:,} tokens for {later} requests, and the first of them wrote "
                 f"{change.lost:,} tokens again"
             )
             yield Found(Place(change.where, change.step.after.number), what, change.lost, change.lost, cost - won)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.same import bare
 from backscroll.evaluation.lint.talk import Talk
 from backscroll.messages.parts import compact

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import name_of
 from backscroll.evaluation.lint.talk import Talk
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from backscroll.evaluation.lint.breaks import breaks_of, volatile_kinds
 from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Place, Rule
+from backscroll.evaluation.lint.finding import Found, Rule
+from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.talk import Talk
 
 _LABELED = (
