@@ -98,8 +98,9 @@ def _counter_in_a_tool_definition(bodies: list[Body]) -> None:
     _without_thinking(bodies)
 
 
-@_sent("volatile-prefix", "request 2, input[0]", responses)
+@_sent("volatile-prefix", "request 3, input[0]", responses)
 def _request_id_in_the_first_message(bodies: list[Body]) -> None:
+    """The first request shares no message with the second, so that the two may be two tasks of one template."""
     for at, body in enumerate(bodies):
         body["input"][0]["content"][0]["text"] += f"\n{PROMPT}\nrequest req_01Ab{at}Cd{at}Ef99"
         body["input"] = [item for item in body["input"] if item.get("type") != "reasoning"]

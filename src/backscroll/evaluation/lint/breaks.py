@@ -28,7 +28,9 @@ class Break(NamedTuple):
     new: str
     """What was there before, and what is there now, as JSON."""
     lost: int
-    """Tokens behind the change that both requests hold; 0 if an earlier change of the same step has them."""
+    """Tokens behind the change that both requests hold; 0 if an earlier change of the same step has them, or if the
+    earlier request has no mark and so made no cache.
+    """
 
 
 def breaks_of(talk: Talk, costs: Costs) -> Iterator[Break]:
@@ -38,7 +40,8 @@ def breaks_of(talk: Talk, costs: Costs) -> Iterator[Break]:
             continue
         found = list(_changes(step, costs))
         if found and found[0].lost >= cache_minimum(step.after):
-            yield found[0]
+            unmarked = step.before.takes_marks and not step.before.marks
+            yield found[0]._replace(lost=0) if unmarked else found[0]
             yield from (each._replace(lost=0) for each in found[1:])
 
 

@@ -10,6 +10,7 @@ from backscroll.evaluation.lint.same import first_difference
 from backscroll.evaluation.lint.talk import Talk, Usage
 from backscroll.evaluation.readers import Records, load, transcripts
 from backscroll.evaluation.transcript import bad
+from backscroll.messages import SYSTEM_ROLES
 
 _ALIKE = 0.5  # share of two texts that equal ends make up if one is the other with an edit
 
@@ -55,18 +56,26 @@ def chained(requests: Sequence[Request], name: str) -> list[Talk]:
 
 def _continues(before: Request, after: Request) -> bool:
     """Return whether a request belongs to the conversation of an earlier one: for the same model, with a like system
-    prompt, and with the same beginning or half of its messages.
+    prompt, and with the same first message or half of its messages. A first message that is only alike may be the
+    template of many tasks, so a later message has to be the same.
     """
-    if (before.model, before.shape) != (after.model, after.shape) or not _alike(before.system_key, after.system_key):
+    if (before.model, before.shape) != (after.model, after.shape) or not before.messages or not after.messages:
         return False
-    if not before.messages or not after.messages:
+    (prompt, *olds), (prompted, *news) = _opened(before), _opened(after)
+    if not _alike(prompt, prompted):
         return False
-    if any(_alike(a, b) for a, b in zip(before.message_keys[:2], after.message_keys[:2], strict=False) if _long(a)):
+    if olds[0] == news[0]:
         return True
-    if before.message_keys[0] == after.message_keys[0]:
-        return True
-    shorter, longer = sorted((before.message_keys, after.message_keys), key=len)
-    return 2 * len(set(shorter) & set(longer)) >= len(shorter)
+    both = set(olds) & set(news)
+    enough = 2 * len(both) >= min(len(olds), len(news)) or _alike(olds[0], news[0])
+    return enough and any(map(_long, both))
+
+
+def _opened(request: Request) -> list[str]:
+    """Return the system prompt, inside and outside the messages, and each other message; at least one."""
+    rest = (at for at, message in enumerate(request.messages) if message.get("role") not in SYSTEM_ROLES)
+    at = next(rest, 0)
+    return [request.system_key + "".join(request.message_keys[:at]), *request.message_keys[at:]]
 
 
 def _shared(before: Request, after: Request) -> tuple[int, int]:
@@ -76,7 +85,7 @@ def _shared(before: Request, after: Request) -> tuple[int, int]:
 
 
 def _long(text: str) -> bool:
-    return len(text) >= 200  # shorter ones are alike by their JSON alone
+    return len(text) >= 100  # a short one, such as "Go on.", occurs in many conversations
 
 
 def _alike(before: str, after: str) -> bool:

@@ -54,10 +54,14 @@ class Request:
 
     @property
     def vendor(self) -> str | None:
-        """Whose model it is for. `None`: unknown."""
-        known = vendor_of(self.model)
+        """Whose model it is for. `None`: unknown, as other vendors offer APIs of these shapes as well."""
         of_shape = {"anthropic": "anthropic", "gemini": "google", "responses": "openai"}
-        return known or of_shape.get(self.shape)
+        return vendor_of(self.model) if self.model else of_shape.get(self.shape)
+
+    @property
+    def takes_marks(self) -> bool:
+        """Whether only marks make a cache: on Anthropic's own API."""
+        return self.known and self.shape == "anthropic" and self.vendor == "anthropic"
 
     @cached_property
     def system_key(self) -> str:
@@ -65,9 +69,14 @@ class Request:
         return key([block for block in self.system if bare(block)])
 
     @cached_property
+    def shown_tools(self) -> list[tuple[int, dict[str, Any]]]:
+        """The definitions in the prompt, with their indexes in the body: those that are not deferred."""
+        return [(at, tool) for at, tool in enumerate(self.tools) if not tool.get("defer_loading")]
+
+    @cached_property
     def tool_keys(self) -> list[str]:
-        """Equal for equal definitions; deferred tools are not in the prompt."""
-        return [key(tool) for tool in self.tools if not tool.get("defer_loading")]
+        """A text for each of `shown_tools`, equal for equal definitions."""
+        return [key(tool) for _, tool in self.shown_tools]
 
     @cached_property
     def message_keys(self) -> list[str]:

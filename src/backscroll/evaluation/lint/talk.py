@@ -39,7 +39,7 @@ class Usage(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Two requests in a row."""
+    """A request, and the earlier one that it goes on from."""
 
     before: Request
     after: Request
@@ -64,6 +64,13 @@ class Step(NamedTuple):
                 had[known] -= 1
                 found.append(message)
         return found
+
+
+_BRANCHES = 16  # requests that are looked at; more branches than these hardly ever alternate
+
+
+def _extends(after: Request, before: Request) -> bool:
+    return after.message_keys[: len(before.messages)] == before.message_keys
 
 
 class Talk:
@@ -93,9 +100,16 @@ class Talk:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """Each request with the one before it."""
+        """Each request but the first with the one that it goes on from: the one before it, or where several branches
+        alternate, the newest of those that it has most in common with.
+        """
         found = []
-        for before, after in zip(self.requests, self.requests[1:], strict=False):
+        for at, after in enumerate(self.requests[1:], 1):
+            before = self.requests[at - 1]
+            if not _extends(after, before):
+                own = Counter(after.message_keys)
+                near = self.requests[max(0, at - _BRANCHES) : at]
+                before = max(reversed(near), key=lambda each: (Counter(each.message_keys) & own).total())
             found.append(Step(before, after, first_difference(before.message_keys, after.message_keys)))
         return found
 

@@ -13,7 +13,6 @@ from backscroll.evaluation.lint.costs import Costs
 from backscroll.evaluation.lint.finding import Found, Rule
 from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
-from backscroll.evaluation.lint.rules.marks import can_mark
 from backscroll.evaluation.lint.same import MARK, blocks_of, key
 from backscroll.evaluation.lint.talk import Talk
 from backscroll.tokens.known_models import find_model
@@ -36,8 +35,7 @@ class _Unit(NamedTuple):
 
 def _units(request: Request, costs: Costs) -> list[_Unit]:
     rows: list[tuple[str, str, Any, bool]] = []
-    tools = [tool for tool in request.tools if not tool.get("defer_loading")]
-    rows += [(f"tools[{at}]", "", tool, MARK in tool) for at, tool in enumerate(tools)]
+    rows += [(f"tools[{at}]", "", tool, MARK in tool) for at, tool in request.shown_tools]
     rows += [(f"system[{at}]", "system", block, _marked(block)) for at, block in enumerate(request.system)]
     for at, message in enumerate(request.messages):
         for number, block in enumerate(blocks_of(message.get("content"))):
@@ -76,7 +74,7 @@ def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
     written: set[str] = set()
     missed: list[tuple[Place, int, int]] = []
     for request in talk.requests:
-        if not can_mark(request) or not request.marks:
+        if not request.takes_marks or not request.marks:
             continue
         units = _units(request, costs)
         marks = [at for at, unit in enumerate(units) if unit.marked]
@@ -102,7 +100,7 @@ def _short(talk: Talk, costs: Costs) -> Iterator[Found]:
     longest, place = 0, None
     for request in talk.requests:
         row = find_model(request.model)
-        if not can_mark(request) or row is None or not row.cache_minimum:
+        if not request.takes_marks or row is None or not row.cache_minimum:
             return
         for unit in _units(request, costs):
             if unit.marked:

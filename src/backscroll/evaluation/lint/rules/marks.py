@@ -13,7 +13,7 @@ from backscroll.evaluation.lint.costs import Costs
 from backscroll.evaluation.lint.finding import Found, Rule
 from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
-from backscroll.evaluation.lint.same import MARK, POINT, blocks_of
+from backscroll.evaluation.lint.same import MARK, blocks_of
 from backscroll.evaluation.lint.talk import Talk
 
 _MOST = 4
@@ -22,14 +22,16 @@ _BEARERS = re.compile(r"[a-z]+\[(\d+)\](?:\.content\[(\d+)\])?")
 
 
 def _many(talk: Talk, costs: Costs) -> Iterator[Found]:
-    over = [request for request in talk.requests if len(request.marks) > _MOST]
+    over = [each for each in talk.requests if each.vendor == "anthropic" and len(each.marks) > _MOST]
     if over:
         what = f"{len(over[0].marks)} marks, and Anthropic accepts {_MOST}"
         yield Found(Place(over[0].marks[_MOST][0], over[0].number), what, count=len(over))
 
 
 def _order(talk: Talk, costs: Costs) -> Iterator[Found]:
-    wrong = [(request, where) for request in talk.requests for where in _late_hour(request)]
+    wrong = [
+        (request, where) for request in talk.requests if request.vendor == "anthropic" for where in _late_hour(request)
+    ]
     if wrong:
         request, where = wrong[0]
         yield Found(Place(where, request.number), "a mark of 1h comes after one of 5m", count=len(wrong))
@@ -48,7 +50,7 @@ def _late_hour(request: Request) -> Iterator[str]:
 def _misplaced(talk: Talk, costs: Costs) -> Iterator[Found]:
     wrong: list[tuple[Place, str]] = []
     for request in talk.requests:
-        for where, block in _marked(request):
+        for where, block in _marked(request) if request.vendor == "anthropic" else ():
             if block.get("type") in _THINKING:
                 wrong.append((Place(where, request.number), "thinking"))
             elif block.get("type") == "text" and not block.get("text"):
@@ -69,7 +71,7 @@ def _marked(request: Request) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _none(talk: Talk, costs: Costs) -> Iterator[Found]:
     """Report what requests without a mark could have read, if none of the conversation has one."""
-    if any(request.marks or not can_mark(request) for request in talk.requests) or not talk.steps:
+    if any(request.marks or not request.takes_marks for request in talk.requests) or not talk.steps:
         return
     found: list[tuple[int, int]] = []
     for step in talk.steps:
@@ -82,11 +84,6 @@ def _none(talk: Talk, costs: Costs) -> Iterator[Found]:
         most, total = max(shared for _, shared in found), sum(shared for _, shared in found)
         what = f"no mark in any request, so that {len(found)} of {len(talk.requests)} paid again for what they repeat"
         yield Found(Place("messages", found[0][0]), what, most, total, total * max(0.0, 1 - costs.read), len(found))
-
-
-def can_mark(request: Request) -> bool:
-    """Return whether a request is for Anthropic's own API, where only marks make a cache."""
-    return request.known and request.shape == "anthropic" and POINT not in str(request.body.get("system"))
 
 
 RULES = (

@@ -6,7 +6,7 @@ of Gemini, and reports on DeepSeek V4 (`reasoning_content` in a tool loop).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from backscroll.evaluation.lint.finding import Found, Rule, Severity
 from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
 from backscroll.evaluation.lint.same import blocks_of, key
-from backscroll.evaluation.lint.talk import Talk
+from backscroll.evaluation.lint.talk import Step, Talk
 from backscroll.tokens.known_models import binds_reasoning
 
 _THINKING = ("thinking", "redacted_thinking")
@@ -39,27 +39,37 @@ class _Sealed(NamedTuple):
 def _stale(talk: Talk, costs: Costs) -> Iterator[Found]:
     minted: dict[str, _Sealed] = {}
     stale: dict[str, tuple[Place, int]] = {}
-    end: _Sealed | None = None
-    for number, request in enumerate(talk.requests):
+    ends: dict[int, _Sealed] = {}
+    steps = [None, *talk.steps]
+    for request, step in zip(talk.requests, steps, strict=False):
         if binds_reasoning(request.model) is False or request.begins_elsewhere or not request.known:
             return
-        blocks = _sealed(request)
-        edited = number > 0 and not talk.steps[number - 1].appends
-        for block in blocks[:-1]:
+        *blocks, ends[request.number] = _sealed(request)
+        for block in blocks:
             if block.seal not in minted:
-                # new reasoning answered the request before: if this one edits it, the prefix was that one
-                minted[block.seal] = (end or _UNKNOWN) if edited else block
-                end = None
+                minted[block.seal] = block if step is None or step.appends else _made_for(step, block, ends)
             made = minted[block.seal]
             if made.prefix and not _holds(made, block):
                 place, count = stale.get(block.seal, (Place(block.where, request.number), 0))
                 stale[block.seal] = (place, count + 1)
-        end = blocks[-1] if blocks else None
     if stale:
         place, _ = next(iter(stale.values()))
         request = next(each for each in talk.requests if each.number == place.request)
         what = f"{_blocks(len(stale))} of reasoning made before an edit of what precedes: {_effect(request)}"
         yield Found(place, what, count=len(stale), severity=_severity(request))
+
+
+def _made_for(step: Step, block: _Sealed, ends: Mapping[int, _Sealed]) -> _Sealed:
+    """Return what new reasoning was made behind where its request edits the one before: all of that one, if the
+    reasoning is the first thing behind the last message of it.
+    """
+    before, after = step.before.message_keys, step.after.message_keys
+    at = len(after) - 1 - after[::-1].index(before[-1]) if before and before[-1] in after else None
+    first = at is not None and block.where in (
+        f"{step.after.list_name}[{at + 1}]",
+        f"{step.after.list_name}[{at + 1}].content[0]",
+    )
+    return ends[step.before.number] if first else _UNKNOWN
 
 
 def _holds(made: _Sealed, now: _Sealed) -> bool:
@@ -74,12 +84,12 @@ _UNKNOWN = _Sealed("", "", "", ())
 
 
 def _sealed(request: Request) -> list[_Sealed]:
-    """Return the reasoning of a request, and last what reasoning of its answer would be; nothing where the provider's
-    own compaction restarts the check.
+    """Return the reasoning of a request, and last what reasoning of its answer would be; only an unknown one where the
+    provider's own compaction restarts the check.
     """
     blocks = list(_blocks_of(request))
     if any(isinstance(block, dict) and block.get("type") == "compaction" for _, _, block in blocks):
-        return []
+        return [_UNKNOWN]
     head: list[Any] = [request.tool_keys]
     text = request.body.get("text")
     head.append(

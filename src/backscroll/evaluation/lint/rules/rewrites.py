@@ -36,7 +36,7 @@ def _tools(talk: Talk, costs: Costs) -> Iterator[Found]:
 
 
 def _difference(step: Step) -> str:
-    olds, news = ([name_of(tool) for tool in request.tools] for request in (step.before, step.after))
+    olds, news = ([name_of(tool) for _, tool in request.shown_tools] for request in (step.before, step.after))
     added, removed = [name for name in news if name not in olds], [name for name in olds if name not in news]
     said = [f"tools added: {', '.join(added[:3])}"] if added else []
     said += [f"tools removed: {', '.join(removed[:3])}"] if removed else []
@@ -44,8 +44,8 @@ def _difference(step: Step) -> str:
         return "; ".join(said)
     if sorted(step.before.tool_keys) == sorted(step.after.tool_keys):
         return "the order of the tools changed"
-    pairs = zip(step.before.tools, step.after.tools, strict=False)
-    return f"the definition of {next((name_of(new) for old, new in pairs if old != new), 'a tool')} changed"
+    pairs = zip(step.before.tool_keys, step.after.tool_keys, news, strict=False)
+    return f"the definition of {next((name for old, new, name in pairs if old != new), 'a tool')} changed"
 
 
 class _Edit(NamedTuple):

@@ -24,7 +24,7 @@ _OF_SERVERS = re.compile(r"_\d{8}$")  # a provider's own tool, whose definition 
 def _schemas(talk: Talk, costs: Costs) -> Iterator[Found]:
     sizes: dict[str, tuple[str, Place, int, int]] = {}
     for request in talk.requests:
-        for at, (tool, known) in enumerate(zip(request.tools, request.tool_keys, strict=False)):
+        for (at, tool), known in zip(request.shown_tools, request.tool_keys, strict=True):
             _, place, tokens, sends = sizes.get(
                 known, ("", Place(f"tools[{at}]", request.number), costs.text(known), 0)
             )
@@ -42,14 +42,14 @@ def _unused(talk: Talk, costs: Costs) -> Iterator[Found]:
     newest = talk.requests[-1]
     unused = [
         (name_of(tool), costs.text(known))
-        for tool, known in zip(newest.tools, newest.tool_keys, strict=False)
+        for (_, tool), known in zip(newest.shown_tools, newest.tool_keys, strict=True)
         if name_of(tool) not in called and not _OF_SERVERS.search(str(tool.get("type") or ""))
     ]
     tokens = sum(size for _, size in unused)
     if tokens >= _UNUSED:
         names = [name for name, _ in sorted(unused, key=lambda each: -each[1])]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        what = f"{len(names)} of {len(newest.tools)} tools were never called: {', '.join(names[:3])}{more}"
+        what = f"{len(names)} of {len(newest.shown_tools)} tools were never called: {', '.join(names[:3])}{more}"
         sends = len(talk.requests)
         yield Found(Place("tools", newest.number), what, tokens, tokens * sends, costs.kept(tokens, sends), len(names))
 
