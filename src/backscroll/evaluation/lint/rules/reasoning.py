@@ -16,6 +16,7 @@ from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.request import Request
 from backscroll.evaluation.lint.same import blocks_of, key
 from backscroll.evaluation.lint.talk import Step, Talk
+from backscroll.messages import read_message
 from backscroll.tokens.known_models import binds_reasoning
 
 _THINKING = ("thinking", "redacted_thinking")
@@ -63,13 +64,20 @@ def _made_for(step: Step, block: _Sealed, ends: Mapping[int, _Sealed]) -> _Seale
     """Return what new reasoning was made behind where its request edits the one before: all of that one, if the
     reasoning is the first thing behind the last message of it.
     """
+    at = _end_of(step)
+    behind = "" if at is None else f"{step.after.list_name}[{at + 1}]"
+    return ends[step.before.number] if block.where in (behind, f"{behind}.content[0]") else _UNKNOWN
+
+
+def _end_of(step: Step) -> int | None:
+    """Return where the later request has the last message of the earlier one: as it was, or with its results edited."""
     before, after = step.before.message_keys, step.after.message_keys
-    at = len(after) - 1 - after[::-1].index(before[-1]) if before and before[-1] in after else None
-    first = at is not None and block.where in (
-        f"{step.after.list_name}[{at + 1}]",
-        f"{step.after.list_name}[{at + 1}].content[0]",
-    )
-    return ends[step.before.number] if first else _UNKNOWN
+    if before and before[-1] in after:
+        return len(after) - 1 - after[::-1].index(before[-1])
+    if not before or step.shared != len(before) - 1 or len(after) <= len(before):
+        return None
+    old, new = (read_message(request.messages[step.shared]).results for request in (step.before, step.after))
+    return step.shared if old and old == new else None
 
 
 def _holds(made: _Sealed, now: _Sealed) -> bool:
