@@ -10,6 +10,7 @@ from backscroll.evaluation.lint.talk import Usage
 from tests.evaluation.lint.agents import (
     MARK,
     PNG,
+    PROMPT,
     Body,
     anthropic,
     chat,
@@ -33,7 +34,7 @@ def test_requests_that_continue_on_the_server_share_no_prefix() -> None:
     """With `previous_response_id`, `input` is only what is new, and a result in it may answer a call on the server."""
     bodies = responses(14)
     for at, body in enumerate(bodies[1:], 1):
-        body["input"] = body["input"][-1:] + body["input"][:1]
+        body["input"] = [body["input"][-1], {"role": "user", "content": PROMPT}]
         body["previous_response_id"] = f"resp_{at}"
     assert found_in(bodies) == []
 
@@ -62,9 +63,9 @@ def test_a_change_without_marks_costs_nothing() -> None:
 
 def test_an_edit_whose_savings_pay_is_no_finding() -> None:
     """A long result leaves early: each of the many requests behind it is shorter."""
-    bodies = chat(60)
+    bodies = chat(70)
     for at, body in enumerate(bodies[2:], 2):
-        body["messages"][5]["content"] = "cleared" if at >= 9 else text_of(1) * 2
+        body["messages"][5]["content"] = "cleared" if at >= 9 else text_of(1) + text_of(2)[:300]
     assert found_in(bodies) == []
 
 

@@ -57,7 +57,7 @@ def chained(requests: Sequence[Request], name: str) -> list[Talk]:
 def _continues(before: Request, after: Request) -> bool:
     """Return whether a request belongs to the conversation of an earlier one: for the same model, with a like system
     prompt, and with the same first message or half of its messages. A first message that is only alike may be the
-    template of many tasks, so a later message has to be the same.
+    template of many tasks.
     """
     if (before.model, before.shape) != (after.model, after.shape) or not before.messages or not after.messages:
         return False
@@ -67,8 +67,7 @@ def _continues(before: Request, after: Request) -> bool:
     if olds[0] == news[0]:
         return True
     both = set(olds) & set(news)
-    enough = 2 * len(both) >= min(len(olds), len(news)) or _alike(olds[0], news[0])
-    return enough and any(map(_long, both))
+    return 2 * len(both) >= min(len(olds), len(news)) and any(map(_long, both))
 
 
 def _opened(request: Request) -> list[str]:
