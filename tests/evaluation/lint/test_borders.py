@@ -227,9 +227,9 @@ def test_small_repeats_and_tools_of_short_talks_are_no_finding() -> None:
 
 
 def test_a_result_of_a_third_is_large_and_of_a_tenth_is_not() -> None:
-    long = {"role": "user", "content": "".join(f"line {at}: {at * at}\n" for at in range(12_000))}
+    long = {"role": "user", "content": "".join(f"line {at}: {at * at}\n" for at in range(20_000))}
     messages = transcript()
-    messages[3]["content"] = "".join(f"row {at}: {at * at}\n" for at in range(2_000))
+    messages[3]["content"] = "".join(f"row {at}: {at * at}\n" for at in range(4_000))
     assert rules(found_in_transcript(messages)) == ["large-result"]
     assert found_in_transcript([messages[0], long, *messages[1:]]) == []
 

@@ -1,5 +1,6 @@
 """Values of a file to conversations: requests as sent, chained by what they share, or transcripts."""
 
+from bisect import bisect
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -36,8 +37,16 @@ def talks_of(source: Path | bytes | BinaryIO, name: str | None = None) -> list[T
         if not any(request.messages for talk in talks for request in talk.requests):
             raise bad(name, "holds no messages")
         return talks
+    found = transcripts(records, name)
+    own = values if len(values) == len(found) else [None] * len(found)
     return [
-        Talk(each.name, each.messages, recorded=_recorded(records, each.began)) for each in transcripts(records, name)
+        Talk(
+            each.name,
+            each.messages,
+            recorded=_recorded(records, each.began),
+            compacted=_compacted(records, each.began) if each.began else _noted(value),
+        )
+        for each, value in zip(found, own, strict=True)
     ]
 
 
@@ -94,6 +103,24 @@ def _alike(before: str, after: str) -> bool:
     rest = min(len(before), len(after)) - start
     end = first_difference(before[::-1][:rest], after[::-1][:rest])
     return start + end >= _ALIKE * max(len(before), len(after))
+
+
+def _compacted(records: Records, began: Sequence[int]) -> list[int]:
+    """Return before which messages the client of a log compacted."""
+    places = [at for at, record in enumerate(records.all) if _is_compaction(record.value)]
+    return sorted({bisect(began, place) for place in places} - {0, len(began)})
+
+
+def _is_compaction(line: Any) -> bool:
+    """Return whether a line is the summary of Claude Code or the note of Codex."""
+    return isinstance(line, dict) and (line.get("isCompactSummary") is True or line.get("type") == "compacted")
+
+
+def _noted(value: Any) -> list[int]:
+    """Return what a saved conversation says itself: `"compactions": [{"at": 122}]`, with the first message behind."""
+    noted = value.get("compactions") if isinstance(value, dict) else None
+    places = [each.get("at") for each in noted if isinstance(each, dict)] if isinstance(noted, list) else []
+    return sorted({at for at in places if type(at) is int})
 
 
 def _recorded(records: Records, began: Sequence[int]) -> list[Usage | None]:

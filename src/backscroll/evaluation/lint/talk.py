@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from backscroll.evaluation.lint.place import Place
@@ -21,6 +22,8 @@ class Said(NamedTuple):
     """Where it is first."""
     sends: int
     """Number of requests that hold it."""
+    span: int
+    """For a transcript, how many compactions by its client precede it."""
 
 
 class Usage(NamedTuple):
@@ -81,6 +84,8 @@ class Talk:
         messages: The messages of a transcript.
         requests: The requests of one conversation in the order sent; then `messages` must be empty.
         recorded: For a transcript, what its log says about the request behind each answer; `None` where nothing.
+        compacted: For a transcript, the indexes of the messages before which its client compacted: nothing that
+            precedes one was sent after it.
     """
 
     def __init__(
@@ -89,11 +94,13 @@ class Talk:
         messages: Sequence[Message] = (),
         requests: Sequence[Request] = (),
         recorded: Sequence["Usage | None"] = (),
+        compacted: Sequence[int] = (),
     ) -> None:
         self.name = name
         self.requests = requests
         self.messages = messages
         self.recorded = recorded
+        self.compacted = compacted
         self.is_usual = False
         """Whether another conversation of the run has the same system prompt; see `run.lint_all`."""
         self._read: dict[str, ParsedMessage] = {}
@@ -138,11 +145,12 @@ class Talk:
         return paired([self._read[known] for known in request.message_keys])
 
     def _of_transcript(self) -> list[Said]:
-        left = sum(map(is_answer, self.messages))
+        spans = list(accumulate(at in self.compacted for at in range(len(self.messages))))
+        left = Counter(span for span, message in zip(spans, self.messages, strict=True) if is_answer(message))
         found = []
-        for at, (message, reading) in enumerate(zip(self.messages, self.own_readings, strict=True)):
-            left -= is_answer(message)
-            found.append(Said(message, reading, Place(f"messages[{at}]"), left))
+        for at, (message, reading, span) in enumerate(zip(self.messages, self.own_readings, spans, strict=True)):
+            left[span] -= is_answer(message)
+            found.append(Said(message, reading, Place(f"messages[{at}]"), left[span], int(span)))
         return found
 
     def _of_requests(self) -> list[Said]:
@@ -158,5 +166,12 @@ class Talk:
                 if known not in seen:
                     seen.add(known)
                     place = Place(f"{request.list_name}[{at}]", request.number)
-                    found.append(Said(message, readings[at], place, sends[known]))
+                    found.append(Said(message, readings[at], place, sends[known], 0))
         return found
+
+    def together(self, earlier: Said, later: Said) -> bool:
+        """Return whether the first request with the later message holds the earlier one as well."""
+        if not self.requests:
+            return earlier.span == later.span
+        request = next(each for each in self.requests if each.number == later.place.request)
+        return message_key(earlier.message) in request.message_keys

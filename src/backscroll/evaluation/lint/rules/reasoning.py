@@ -56,7 +56,7 @@ def _stale(talk: Talk, costs: Costs) -> Iterator[Found]:
     if stale:
         place, _ = next(iter(stale.values()))
         request = next(each for each in talk.requests if each.number == place.request)
-        what = f"{_blocks(len(stale))} of reasoning made before an edit of what precedes: {_effect(request)}"
+        what = f"{_blocks(len(stale))} of reasoning behind an edit that was made later: {_effect(request)}"
         yield Found(place, what, count=len(stale), severity=_severity(request))
 
 

@@ -1,6 +1,6 @@
 """`repeated-read`: the same text returned by tools again and again.
 
-Source: what each copy costs: it is sent with every later request.
+Source: what each copy costs: it is sent with every later request. What a compaction took out may be read again.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ from backscroll.evaluation.lint.talk import Said, Talk
 
 _SHORTEST = 400  # characters of a result that may be a file; "ok" and "no matches" repeat for good reason
 _WORTH = 1_000  # tokens of all copies but the first, below which a change earns nothing
+
+_SHOWN = 60  # characters of the arguments of a call
 
 
 def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
@@ -25,17 +27,20 @@ def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
                 copies.setdefault(part.text, []).append(said)
                 names.setdefault(part.text, calls.get(part.id or "", "a tool"))
     for text, found in copies.items():
-        again = (len(found) - 1) * costs.text(text) if len(found) > 1 else 0
-        if again >= _WORTH:
-            tokens = costs.text(text)
-            sent = sum(tokens * said.sends for said in found[1:])
-            cost = sum(costs.kept(tokens, said.sends) for said in found[1:])
-            what = f"{names[text]} returned the same {tokens:,} tokens {len(found)} times"
-            yield Found(found[1].place, what, again, sent, cost, len(found) - 1)
+        pairs = ((later, found[:at]) for at, later in enumerate(found) if at)
+        again = [later for later, earlier in pairs if any(talk.together(each, later) for each in earlier)]
+        tokens = costs.text(text) if again else 0
+        if tokens * len(again) >= _WORTH:
+            sent = sum(tokens * said.sends for said in again)
+            cost = sum(costs.kept(tokens, said.sends) for said in again)
+            what = f"{names[text]} returned the same {tokens:,} tokens {len(again) + 1} times"
+            yield Found(again[0].place, what, tokens * len(again), sent, cost, len(again))
 
 
 def _called(name: str | None, arguments: str) -> str:
-    return f"{name or 'a tool'} {arguments if len(arguments) <= 60 else arguments[:57] + '…'}".strip()
+    """Return a call in one line; of long arguments both ends, as paths differ in their last part."""
+    shown = arguments if len(arguments) <= _SHOWN else f"{arguments[: _SHOWN // 3]}…{arguments[-2 * _SHOWN // 3 :]}"
+    return f"{name or 'a tool'} {shown}".strip()
 
 
 RULES = (

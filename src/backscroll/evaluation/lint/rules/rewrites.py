@@ -30,7 +30,7 @@ def _tools(talk: Talk, costs: Costs) -> Iterator[Found]:
     if not changes:
         return
     lost = [each.lost for each in changes]
-    what = f"{_difference(changes[0].step)}, in {len(changes)} of {len(talk.steps)} steps"
+    what = f"{_difference(changes[0].step)}, in {len(changes)} of {len(talk.requests)} requests"
     place = Place("tools", changes[0].step.after.number)
     yield Found(place, what, max(lost), sum(lost), costs.again(sum(lost)), len(changes))
 
@@ -89,7 +89,7 @@ def _rewritten(talk: Talk, costs: Costs) -> Iterator[Found]:
         return
     lost = [edit.change.lost for edit in edits]
     first = edits[0].change
-    what = f"{_named(first)} changed and nothing was freed, in {len(edits)} of {len(talk.steps)} steps"
+    what = f"{_named(first)} changed and nothing was freed, in {len(edits)} of {len(talk.requests)} requests"
     place = Place(first.where, first.step.after.number)
     yield Found(place, what, max(lost), sum(lost), costs.again(sum(lost)), len(edits))
 

@@ -15,7 +15,7 @@ from backscroll.evaluation.lint.talk import Talk
 _LARGE_SCHEMA = 2_000  # tokens; four times what a common tool with examples has
 _UNUSED = 1_000  # tokens of unused tools that are worth a change
 _REQUESTS = 5  # a shorter conversation says little about the tools it may need
-_LARGE_RESULT = 5_000  # tokens
+_LARGE_RESULT = 10_000  # tokens
 _DOMINANT = 0.2  # share of all messages
 _HUGE = 20_000  # tokens, at any share
 _OF_SERVERS = re.compile(r"_\d{8}$")  # a provider's own tool, whose definition is its name
@@ -56,7 +56,7 @@ def _unused(talk: Talk, costs: Costs) -> Iterator[Found]:
 
 def _results(talk: Talk, costs: Costs) -> Iterator[Found]:
     names = {part.id: part.name for said in talk.said for part in said.reading.parts if part.kind == "call"}
-    everything = 0
+    sums: dict[int, int] = {}
     for said in talk.said:
         for part in said.reading.parts:
             if part.kind != "result" or len(part.text) < _LARGE_RESULT:
@@ -64,10 +64,14 @@ def _results(talk: Talk, costs: Costs) -> Iterator[Found]:
             tokens = costs.text(part.text)
             if tokens < _LARGE_RESULT:
                 continue
-            everything = everything or sum(costs.message(each.message) for each in talk.said)
+            if said.span not in sums:
+                sums[said.span] = sum(costs.message(each.message) for each in talk.said if each.span == said.span)
+            everything = sums[said.span]
             if tokens >= min(_HUGE, _DOMINANT * everything):
                 name = names.get(part.id) or "a tool"
-                what = f"a result of {name} has {tokens:,} tokens, {tokens / everything:.0%} of all messages"
+                what = (
+                    f"a result of {name} has {tokens:,} tokens, {tokens / everything:.0%} of the messages sent with it"
+                )
                 yield Found(said.place, what, tokens, tokens * said.sends, costs.kept(tokens, said.sends))
 
 

@@ -55,7 +55,9 @@ def _seen(talk: Talk, costs: Costs) -> Iterator[Found]:
     for changes in found.values():
         kinds = list(dict.fromkeys(kind for _, _, kinds in changes for kind in kinds))
         lost = [lost for _, lost, _ in changes]
-        what = f"{' and '.join(kinds)} differs from the request before, in {len(changes)} of {len(talk.steps)} steps"
+        what = (
+            f"{' and '.join(kinds)} differs from the request before, in {len(changes)} of {len(talk.requests)} requests"
+        )
         yield Found(changes[0][0], what, max(lost), sum(lost), costs.again(sum(lost)), len(changes))
 
 
