@@ -207,7 +207,7 @@ def test_a_second_mark_in_a_long_step_reaches() -> None:
         Usage(1_400, 0, 20_900, 20_900, 3_600),  # it lived for an hour
     ],
 )
-def test_a_pause_that_did_not_write_the_prompt_again_is_no_finding(after: Usage) -> None:
+def test_a_pause_that_wrote_no_prompt_again_is_no_finding(after: Usage) -> None:
     recorded = [None, None, Usage(1_000, 0, 20_000, 20_000, 300), None, after]
     assert found_in_transcript(transcript(), recorded=recorded) == []
 

@@ -57,7 +57,7 @@ def used(read: int, written: int, hour: bool = False) -> Body:
     }
 
 
-def test_a_log_of_claude_code_says_what_was_cached_and_when_it_compacted() -> None:
+def test_a_log_of_claude_code_has_usage_and_compactions() -> None:
     (talk,) = talks_of(
         as_lines(
             [
