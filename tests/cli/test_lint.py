@@ -61,6 +61,7 @@ def test_lint_prints_places_costs_advice_and_a_sum(sent: Path) -> None:
     assert lines[1] == f"  {sent}: request 8, messages[0]"
     assert "a GitHub token (ghp_…, 40 characters)" in done.stdout
     assert "warning: tools-changed  1 finding" in lines
+    assert f"  {sent}: request 2, tools and 6 more" in lines
     assert re.search(r"tokens a request, [\d,]+ in all; cost [\d,]+ input tokens, \$0\.\d\d", done.stdout)
     assert re.fullmatch(r"1 error, 1 warning in 1 conversation; cost [\d,]+ input tokens, \$0\.\d\d", lines[-1])
     assert KEY not in done.output

@@ -84,7 +84,8 @@ def _row(each: Priced) -> dict[str, Any]:
 
 def _shown(each: Priced) -> Iterator[RenderableType]:
     finding = each.finding
-    yield _indented(Text(f"{line(finding.name)}: {line(str(finding.place))}"), 1)
+    more = f" and {finding.count - 1:,} more" if finding.count > 1 else ""
+    yield _indented(Text(f"{line(finding.name)}: {line(str(finding.place))}{more}"), 1)
     yield _indented(Text(line(finding.what)), 2)
     if finding.tokens:
         sent = f", {finding.sent:,} in all" if finding.sent else ""

@@ -46,7 +46,7 @@ def accepted(seed: int, vendor: str, folder: Path, acts: int) -> list[Body]:
 def test_requests_that_a_provider_accepts_have_no_error(vendor: str, seed: int, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # budgets are small on purpose
-        sent = accepted(seed, vendor, tmp_path, 25)
+        sent = accepted(seed, vendor, tmp_path, 16)
     assert len(sent) > 5
     assert [(each.rule, str(each.place)) for each in found_in(sent) if each.severity == "error"] == []
     assert [each.what for each in found_in(sent) if each.rule == "stale-reasoning"] == []

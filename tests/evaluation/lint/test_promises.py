@@ -14,7 +14,7 @@ from backscroll.messages import in_a_row
 from tests.builders import conversations
 from tests.evaluation.lint.agents import AGENTS, Body, costs
 
-MOST = 120
+MOST = 100
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "text", "user", "tool_use", "thinking"]),
     lambda inner: (
@@ -41,14 +41,14 @@ def is_sound(each: Finding) -> bool:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(conversations())
 def test_no_rule_raises_on_any_conversation(messages: list[Body]) -> None:
     for talk in (Talk("talk", messages), requests_of(messages)):
         assert all(map(is_sound, lint(talk, costs())))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(conversations(strange=False))
 def test_a_valid_conversation_has_no_error(messages: list[Body]) -> None:
     for talk in (Talk("talk", messages), requests_of(messages)):

@@ -93,7 +93,7 @@ _VOLATILE = re.compile(
     rf"|\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}\.? {_MONTH}\b"
     r"|\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b)"
     r"|(?P<time>(?:T|\b)\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?(?: ?[AaPp]\.?[Mm]\b)?)"
-    r"|(?P<id>\b(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z0-9_-]{8,}\b)"
+    r"|(?P<id>\b(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{8,80}\b)"
     r"|(?P<number>\d+(?:\.\d+)?)"
 )
 _NAMES = {"uuid": "a UUID", "date": "a date", "time": "a time", "id": "an id", "number": "a number"}

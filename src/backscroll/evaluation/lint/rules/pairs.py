@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from backscroll.evaluation.lint.costs import Costs
 from backscroll.evaluation.lint.finding import Found, Rule
 from backscroll.evaluation.lint.place import Place
+from backscroll.evaluation.lint.same import blocks_of
 from backscroll.evaluation.lint.talk import Talk
 from backscroll.evaluation.transcript import Message, is_answer
 from backscroll.messages import ParsedMessage
@@ -163,10 +164,10 @@ def _named(row: _Row, at: int) -> str:
 
 
 def _duplicates(row: _Row) -> Iterator[_Fault]:
-    """Check that calls in blocks have ids of their own, and calls of one message in any shape."""
+    """Check that calls in Anthropic's shape have ids of their own, and calls of one message in any shape."""
     made: dict[str, int] = {}
     for at, (message, reading) in enumerate(zip(row.messages, row.readings, strict=True)):
-        blocks = _in_blocks(message)
+        blocks = any(kind_of(block) == "tool_use" for block in blocks_of(message.get("content")))
         own: set[str] = set()
         for call in reading.calls:
             if call and (call in own or (blocks and call in made)) and not reading.by_name:

@@ -64,8 +64,7 @@ def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
     for value, (place, kind, count) in found.items():
         begins = _PREFIX.match(value)
         shown = f"{begins[0] if begins else ''}…, {len(value)} characters"
-        times = "" if count == 1 else f", {count} times"
-        yield Found(place, f"{kind} ({shown}){times}", count=count)
+        yield Found(place, f"{kind} ({shown})", count=count)
 
 
 def _texts(talk: Talk) -> Iterator[tuple[Place, str]]:
