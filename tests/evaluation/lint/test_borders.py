@@ -13,6 +13,7 @@ from tests.evaluation.lint.agents import (
     PROMPT,
     Body,
     anthropic,
+    bedrock,
     chat,
     found_in,
     found_in_transcript,
@@ -283,3 +284,100 @@ def test_a_result_before_its_call_is_misordered_and_no_orphan() -> None:
     messages = transcript()
     messages[2:4] = messages[3:1:-1]
     assert rules(found_in_transcript(messages)) == ["misordered"]
+
+
+def test_ids_may_come_again_in_the_shape_of_bedrock() -> None:
+    """Only Anthropic's API says that they have to be unique."""
+    bodies = bedrock(3)
+    for body in bodies:
+        for message in body["messages"][1:]:
+            block = next(iter(message["content"][0].values()))
+            block["toolUseId"] = "same"
+    assert found_in(bodies) == []
+
+
+ANTHROPIC_TURNS: list[Body] = [
+    {"role": "user", "content": "Look it up."},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "x"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
+            {"type": "tool_use", "id": "toolu_1", "name": "run", "input": {}},
+            {"type": "tool_use", "id": "toolu_2", "name": "run", "input": {}},
+        ],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "b"}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True},
+            {"type": "text", "text": "And?"},
+        ],
+    },
+    {"role": "system", "content": "Be brief from now on."},
+]
+ITEMS: list[Body] = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "user", "content": "Do it."},
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed" * 9},
+    {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x"}, "status": "completed"},
+    {"type": "function_call", "call_id": "c1", "name": "run", "arguments": "{}"},
+    {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "x"},
+    {"type": "local_shell_call", "id": "l1", "call_id": "c3", "action": {}, "status": "completed"},
+    {"type": "custom_tool_call_output", "call_id": "c2", "output": "ok"},
+    {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "ok"}]},
+    {"type": "local_shell_call_output", "id": "c3", "output": "ok"},
+    {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "sealed2" * 9},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
+    {"type": "compaction", "encrypted_content": "sealed3" * 9},
+    {"role": "user", "content": "Thanks."},
+]
+CONTENTS: list[Body] = [
+    {"parts": [{"text": "Run both."}]},
+    {
+        "role": "model",
+        "parts": [
+            {"text": "I think.", "thought": True},
+            {"functionCall": {"name": "run", "args": {}}, "thoughtSignature": "s" * 9},
+            {"functionCall": {"name": "run", "args": {}}},
+        ],
+    },
+    {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"name": "run", "response": {"output": "a"}}},
+            {"functionResponse": {"name": "run", "response": {"output": "b"}}},
+        ],
+    },
+]
+PARALLEL: list[Body] = [
+    {"role": "user", "content": [{"type": "text", "text": "Run both."}]},
+    {
+        "role": "assistant",
+        "content": "",
+        "refusal": None,
+        "tool_calls": [
+            {"id": known, "type": "function", "function": {"name": "run", "arguments": ""}} for known in ("a", "b")
+        ],
+    },
+    {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "ok"}]},
+    {"role": "tool", "tool_call_id": "a", "content": ""},
+    {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+    {"role": "user", "content": "Why?", "name": "ann"},
+]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"model": "claude-opus-5-5", "max_tokens": 9, "messages": ANTHROPIC_TURNS},
+        {"model": "gpt-6.2-sol", "input": ITEMS},
+        {"model": "gpt-5.4", "input": "Hello."},
+        {"model": "gemini-3.8-flash", "contents": CONTENTS},
+        {"model": "gpt-5.4", "messages": PARALLEL, "tools": []},
+    ],
+)
+def test_valid_requests_of_rare_shapes_are_no_finding(body: Body) -> None:
+    assert found_in([body]) == []
+    assert found_in([body, copy.deepcopy(body)]) == []
