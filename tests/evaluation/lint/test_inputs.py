@@ -31,7 +31,9 @@ def test_bodies_are_requests_as_sent(shape: str) -> None:
     assert len(one.requests[0].tools) == (2 if shape == "anthropic" else 1)
 
 
-@pytest.mark.parametrize("more", [{}, {"id": "s", "model": "gpt-5.4"}, {"metadata": {}, "name": "s"}])
+@pytest.mark.parametrize(
+    "more", [{}, {"id": "s", "model": "gpt-5.4"}, {"metadata": {}, "name": "s"}, {"tools": [{"type": "function"}]}]
+)
 def test_a_saved_conversation_is_a_transcript(more: Body) -> None:
     (talk,) = talks_of(json.dumps({"messages": transcript(), **more}).encode(), "talk")
     assert (talk.requests, talk.messages) == ((), transcript())

@@ -16,11 +16,15 @@ LISTS: dict[str, str] = {"input": "responses", "contents": "gemini", "messages":
 _OF_BODIES = frozenset(
     (
         "system", "tools", "max_tokens", "max_completion_tokens", "max_output_tokens", "instructions", "stream",
-        "temperature", "generationConfig", "systemInstruction", "system_instruction", "inferenceConfig", "toolConfig",
-        "modelId", "input", "contents", "cache_control", "thinking", "tool_choice", "anthropic_version",
+        "temperature", "top_p", "top_k", "seed", "stop", "stop_sequences", "response_format", "reasoning",
+        "reasoning_effort", "parallel_tool_calls", "tool_choice", "stream_options", "service_tier", "prompt_cache_key",
+        "thinking", "betas", "output_config", "context_management", "cache_control", "generationConfig",
+        "systemInstruction", "system_instruction", "inferenceConfig", "toolConfig", "input", "contents",
     )
 )  # fmt: skip  # one thought
-"""Keys that a request has and a saved conversation does not."""
+"""Keys that a request has and a saved conversation hardly ever."""
+_ADDRESSED = frozenset(("model", "modelId", "anthropic_version", "inferenceConfig", "toolConfig", "input", "contents"))
+"""Keys of which a request has one: examples for training hold messages and tools as well."""
 _ON_THE_SERVER = ("previous_response_id", "conversation", "thread", "cachedContent")
 """Keys of requests whose beginning the provider keeps, so that their messages alone say nothing about it."""
 
@@ -121,7 +125,9 @@ def is_body(value: Any) -> bool:
         return False
     if not any(isinstance(value.get(name), list) for name in LISTS) and not isinstance(value.get("input"), str):
         return False
-    return bool(_OF_BODIES & value.keys()) or value.keys() == {"model", "messages"}
+    if value.keys() == {"model", "messages"}:
+        return True
+    return bool(_OF_BODIES & value.keys()) and bool(_ADDRESSED & value.keys())
 
 
 def read_body(body: Mapping[str, Any], number: int, name: str) -> Request:
