@@ -4,7 +4,7 @@ Views are judged independently of the manager: by this module's own token count,
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -138,20 +138,23 @@ def replay(
     needs: Needs | None = None,
     witness: Witness | None = None,
     mode: str = STANDARD.name,
+    options: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Feed a transcript to a manager, request a view before each assistant message, and judge every view.
 
     `budget` is in tokens (int, at least 1) or a share of the transcript's own tokens (float, above 0 to 1). `summaries`
-    says how to write summaries, `None`: without a model. `make_manager` replaces Backscroll's manager; `strategies`
-    then only names the outcome. Raises `ConfigurationError` for a budget or name that cannot be used, and
-    `MessageError` for an invalid message.
+    says how to write summaries, `None`: without a model. `options` are further options of Backscroll's manager, and
+    take precedence. `make_manager` replaces this manager; `strategies` then only names the outcome. Raises
+    `ConfigurationError` for a budget or name that cannot be used, and `MessageError` for an invalid message.
     """
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
     ledger = _Ledger(weigher, weights, tokens, prices or CachePricing())
     measure = Measure(needs or Needs(transcript.messages), weights, tokens, weigher.count)
-    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries, prices, mode=mode)
+    make = make_manager or backscroll_manager(
+        strategies, model, tokenizer, summaries, prices, mode=mode, options=options
+    )
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
     for step in steps(transcript, manager, tokens, clock):
@@ -203,14 +206,16 @@ def backscroll_manager(
     prices: CachePricing | None = None,
     *,
     mode: str = STANDARD.name,
+    options: Mapping[str, Any] | None = None,
 ) -> MakeManager:
     """Return a function that creates Backscroll's own manager, in memory, with these options.
 
-    `prices` are for strategies that use prices; `None`: their own default.
+    `prices` are for strategies that use prices; `None`: their own default. `options` take precedence over all others.
     """
+    further = dict(options or {})
 
     def make(budget: int, on_event: EventHandler) -> Manager:
-        options: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "strategies": AUTO if strategies is None else list(strategies),
             "mode": mode,
             "budget": budget,
@@ -218,11 +223,12 @@ def backscroll_manager(
             "model": model,
             "on_event": on_event,
         }
-        if prices is not None and masks_batches(options["strategies"]):
-            options["cache_pricing"] = prices
+        if prices is not None and masks_batches(arguments["strategies"]):
+            arguments["cache_pricing"] = prices
+        arguments |= further
         if summaries is None or not summarizes(strategies):
-            return ContextManager(**options)
-        return Summarizing(summaries, **options)
+            return ContextManager(**arguments)
+        return Summarizing(summaries, **arguments)
 
     return make
 

@@ -4,9 +4,11 @@ All inputs and results can be pickled. A job never raises: its row reports the e
 """
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from backscroll.compaction.modes import STANDARD
 from backscroll.errors import BackscrollError, TranscriptError
@@ -53,6 +55,8 @@ class Job:
     tariff: Tariff
     model: str | None = None
     mode: str = STANDARD.name
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further options of the manager, which take precedence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,7 @@ def _replayed(job: Job, transcript: Transcript) -> tuple[Outcome, float]:
         prices=job.tariff.input,
         needs=needs,
         mode=job.mode,
+        options=job.options,
     )
     return outcome, job.tariff.output * written / 1e6
 
