@@ -56,9 +56,9 @@ TESTS_litellm := tests/integrations/litellm tests/integrations/mcp tests/project
 TESTS_langchain-newest := tests/integrations/langchain
 TESTS_others := tests/project/test_page_code.py -k "autogen or crewai or smolagents"
 TESTS_lowest-own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
-  cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries integrations/test_summarizers \
-  manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept stores/test_offloading \
-  stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
+  cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries evaluation/tune/test_command \
+  integrations/test_summarizers manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept \
+  stores/test_offloading stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
 TESTS_lowest-mcp := tests/integrations/mcp
 TESTS_lowest-hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
 TESTS_lowest-frameworks := $(addprefix tests/integrations/,$(FRAMEWORKS))

@@ -258,6 +258,7 @@ def test_folder_is_searched_and_unreadable_files_reported(tmp_path):
         (("--strategies", "excerpt+truncate,excerpt + truncate"), "is given twice"),
         (("--prices", "nowhere.toml"), "not the name of known prices"),
         (("--keep", "120%"), "is not a budget"),
+        (("--options", "nowhere.toml"), "nowhere.toml: cannot read the options"),
     ],
 )
 def test_options_that_cannot_be_are_refused(talk, arguments, why):

@@ -5,27 +5,25 @@ failed job; 3 requests were refused. Ctrl-C ends all processes with exit code 13
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from backscroll.cli import compare_table as table
 from backscroll.cli import screen
-from backscroll.cli.group import BadInput, Chain, app, json_option, model_option, parse_budget, parse_chains
+from backscroll.cli.group import Chain, app, json_option, model_option, parse_budget, parse_chains
+from backscroll.cli.replaying import bar, jobs_option, look, parse_share, prices_option, run
 from backscroll.compaction.modes import MODES, STANDARD
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import aggregate as sums
 from backscroll.evaluation.compare import inputs as files
-from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare import ray_pool as cluster
 from backscroll.evaluation.compare.jobs import Job, Row
-from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
+from backscroll.evaluation.compare.pricing import Tariff
+from backscroll.manager.options_file import read_options
+from backscroll.manager.sync_manager import ContextManager
 
 _MODES = {name: mode for name, mode in MODES.items() if mode is not STANDARD}
 """Modes that compete, by their labels; `auto` is the standard one."""
@@ -45,27 +43,18 @@ def parse_strategies(ctx: click.Context | None, param: click.Parameter, value: s
     return {name: found.get(name) for name in asked}
 
 
-def _tariff(ctx: click.Context, param: click.Parameter, value: str) -> Tariff:
-    try:
-        return tariff(value)
-    except ConfigurationError as error:
-        raise click.BadParameter(screen.line(str(error)), ctx, param) from error
-
-
-tariff_option = click.option(
-    "--prices",
-    metavar="NAME|FILE",
-    default="anthropic",
-    show_default=True,
-    callback=_tariff,
-    help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with your own prices.",
-)
-
-
-def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> float:
-    """Parse a share above 0% and up to 100%."""
-    found = parse_budget(ctx, param, value if value.endswith("%") else value + "%")
-    return float(found)
+def parse_options(
+    ctx: click.Context | None, param: click.Parameter, value: tuple[str, ...]
+) -> dict[str, dict[str, Any]]:
+    """Read files of options, by their names."""
+    found = {}
+    for path in value:
+        try:
+            found[path] = read_options(path)
+            ContextManager(**found[path]).close()  # checks the ranges once, and not in every job
+        except ConfigurationError as error:
+            raise click.BadParameter(screen.line(str(error)), ctx, param) from error
+    return found
 
 
 @app.command("compare", short_help="Compare strategies over your own transcripts.")
@@ -75,12 +64,13 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
 @click.option("--strategies", metavar="NAMES", default="auto,lean,clear,truncate", show_default=True,
               callback=parse_strategies,
               help="Strategies, separated by commas; clear+truncate is a chain of two; lean is a mode.")  # fmt: skip
-@tariff_option
-@click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=_share,
+@click.option("--options", "given", metavar="FILE", multiple=True, callback=parse_options,
+              help="Also replay with the options of a file, such as backscroll tune writes. Repeatable.")  # fmt: skip
+@prices_option
+@click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=parse_share,
               help="Recommend only strategies that keep at least this share of what the best one keeps.")  # fmt: skip
 @model_option
-@click.option("--jobs", "processes", type=click.IntRange(min=1), metavar="N",
-              help="Number of processes; default: one per core.")  # fmt: skip
+@jobs_option
 @click.option("--ray", "address", metavar="[ADDRESS]", is_flag=False, flag_value=cluster.LOCAL,
               help="Run on Ray: on this machine, or on the cluster at ADDRESS.")  # fmt: skip
 @click.option("--each", is_flag=True, help=f"Show every transcript, even if there are more than {_SHOWN}.")
@@ -93,6 +83,7 @@ def compare_command(
     names: tuple[str, ...],
     budgets: list[int | float],
     strategies: dict[str, Chain],
+    given: dict[str, dict[str, Any]],
     prices: Tariff,
     keep: float,
     model: str | None,
@@ -109,19 +100,28 @@ def compare_command(
     Exit code: 0 if every view is valid and fits; 1 if not; 2 for a bad option or a failed job; 3 if requests were
     refused because messages that must stay do not fit.
     """
-    found = _look(names)
-    chains = {label: None if chain is None else tuple(chain) for label, chain in strategies.items()}
+    found = look(names)
     jobs = [
-        Job(source, label, chain, budget, prices, model, _MODES.get(label, STANDARD).name)
+        Job(source, label, budget=budget, tariff=prices, model=model, **how)
         for source in found.sources
         for budget in budgets
-        for label, chain in chains.items()
+        for label, how in _competitors(strategies, given).items()
     ]
-    rows = _run(jobs, processes, address)
+    with bar("replaying", sum(job.source.requests for job in jobs)) as tick:
+        rows = run(jobs, processes, address, tick)
     added = sums.sums(rows)
     shown = _Shown(found, rows, added, sums.advice(added, keep), prices)
     _print_json(shown) if as_json else _print(shown, each)
     ctx.exit(exit_code(added))
+
+
+def _competitors(strategies: Mapping[str, Chain], given: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what a job gets of each competitor, by its label."""
+    found: dict[str, dict[str, Any]] = {
+        label: {"strategies": chain and tuple(chain), "mode": _MODES.get(label, STANDARD).name}
+        for label, chain in strategies.items()
+    }
+    return found | {label: {"strategies": None, "options": options} for label, options in given.items()}
 
 
 class _Shown(NamedTuple):
@@ -158,55 +158,3 @@ def exit_code(added: Sequence[sums.Sum]) -> int:
     if any(one.invalid or one.over_budget for one in added):
         return 1
     return 2 if any(one.failed for one in added) else 3 if any(one.refused for one in added) else 0
-
-
-def _look(names: Sequence[str]) -> files.Found:
-    paths = files.listed(names)
-    with _bar("reading", len(paths)) as tick:
-        found = files.look(paths, lambda name: tick(name, 1))
-    for reason in found.left_out:
-        click.echo(f"left out: {screen.line(reason)}", err=True)
-    if found.silent:
-        click.echo(f"left out: {found.silent} conversations without an assistant message", err=True)
-    if not found.sources:
-        raise BadInput(f"{', '.join(names)}: found no transcript with a request")
-    return found
-
-
-def _run(jobs: Sequence[Job], processes: int | None, address: str | None) -> list[Row]:
-    """Return all rows in the order of the jobs."""
-    if address is None:
-        start = partial(pools.rows, jobs, min(processes or pools.cores(), len(jobs)))
-    else:
-        start = partial(cluster.rows, jobs, address, processes)
-    done: dict[int, Row] = {}
-    try:
-        with _bar("replaying", sum(job.source.requests for job in jobs)) as tick, closing(start()) as coming:
-            for at, row in coming:
-                done[at] = row
-                tick(row.name, jobs[at].source.requests)
-    except ConfigurationError as error:
-        raise BadInput(str(error)) from error
-    except KeyboardInterrupt:
-        raise click.Abort from None
-    return [done[at] for at in range(len(jobs))]
-
-
-Tick = Callable[[str, int], None]
-
-
-@contextmanager
-def _bar(what: str, total: int) -> Iterator[Tick]:
-    """Show a bar with the estimated time left on standard error, if it is a terminal."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left:"), TimeRemainingColumn(),
-    )  # fmt: skip
-    if not console.is_terminal:  # older versions of rich write an empty line otherwise
-        yield lambda *_: None
-        return
-    # jobs differ in length, so the speed of the last seconds would mislead
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda name, steps: bar.update(task, advance=steps, description=f"{what} {screen.line(name)[-40:]}")

@@ -9,10 +9,10 @@ import click
 
 from backscroll.cli import lint_table as table
 from backscroll.cli import screen
-from backscroll.cli.compare import tariff_option
 from backscroll.cli.group import app, json_option
 from backscroll.cli.lint_inputs import load
 from backscroll.cli.lint_table import Priced
+from backscroll.cli.replaying import prices_option
 from backscroll.evaluation.compare.pricing import Tariff
 from backscroll.evaluation.lint import RULES, SEVERITIES, Costs, Finding, Rule, Talk, lint_all
 from backscroll.evaluation.lint.run import order
@@ -38,7 +38,7 @@ def _rules(ctx: click.Context | None, param: click.Parameter | None, values: tup
 @click.option("--ignore", "ignored", multiple=True, metavar="NAMES", callback=_rules,
               help="Leave these rules out, separated by commas. Repeatable.")  # fmt: skip
 @click.option("--session", metavar="NAME", help="Check this session of a store; default: all.")
-@tariff_option
+@prices_option
 @click.option("--price", type=click.FloatRange(min=0), metavar="DOLLARS",
               help="US dollars per million input tokens; default: the model's, if requests name one.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice([*SEVERITIES, "never"]), default="error", show_default=True,

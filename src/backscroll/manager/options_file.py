@@ -1,6 +1,7 @@
 """Options of a manager as a file: TOML or JSON, read as arguments, and written."""
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -9,7 +10,6 @@ from typing import Any
 
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
-from backscroll.manager.options import CHECKS, check_names
 from backscroll.tokens.budget import BudgetOptions
 
 GROUPS: Mapping[str, Any] = {
@@ -19,14 +19,19 @@ GROUPS: Mapping[str, Any] = {
     "cache_pricing": CachePricing,
 }
 """Options that a file holds as a table, and what each becomes."""
+NAMES = (
+    *("mode", "compact_threshold", "target_usage", "compact_at", "compact_to", "strategies", "max_messages"),
+    *("clear_at_least_tokens", "plan_ahead", "overhead_tokens", "tokenizer", "model", "cache_marks", *GROUPS),
+)
+"""Options that a file may hold: what decides views. Stores, functions and keys belong to the program."""
 
 
 def read_options(path: str | Path) -> dict[str, Any]:
     """Read a file of options, such as `backscroll tune` writes: `ContextManager(**read_options("tuned.toml"))`.
 
     Args:
-        path: A file in TOML or JSON. Its keys are names of options; `protect`, `tool_result_preview`, `cache_pricing`
-            and `budget` may be tables.
+        path: A file in TOML or JSON. Its keys are names of options that decide views; `protect`,
+            `tool_result_preview`, `cache_pricing` and `budget` may be tables.
 
     Returns:
         The arguments of a manager.
@@ -50,7 +55,11 @@ def read_options(path: str | Path) -> dict[str, Any]:
 
 def arguments_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain settings as arguments of a manager. Raises `ConfigurationError` as `read_options` does."""
-    check_names((), (name for name in settings if name not in CHECKS))
+    for name in settings:
+        if name not in NAMES:
+            raise ConfigurationError(
+                f"`{name:.60}` is not an option that a file may hold; known are {', '.join(NAMES)}"
+            )
     return {name: _argument(name, value) for name, value in settings.items()}
 
 
@@ -68,11 +77,15 @@ def _argument(name: str, value: Any) -> Any:
 def as_toml(settings: Mapping[str, Any]) -> str:
     """Return plain settings as TOML: first the values, then a table for each group."""
     plain = {name: value for name, value in settings.items() if not isinstance(value, Mapping)}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
+    lines = [f"{name} = {_toml(value)}" for name, value in plain.items()]
     for name, group in settings.items():
         if isinstance(group, Mapping):
-            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in group.items())]
+            lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in group.items())]
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml(value: Any) -> str:
+    return "inf" if value == math.inf else json.dumps(value, ensure_ascii=False)
 
 
 def as_python(settings: Mapping[str, Any]) -> str:
@@ -85,5 +98,5 @@ def as_python(settings: Mapping[str, Any]) -> str:
 
 def _literal(name: str, value: Any) -> str:
     if not isinstance(value, Mapping):
-        return repr(value)
-    return f"{GROUPS[name].__name__}({', '.join(f'{key}={each!r}' for key, each in value.items())})"
+        return 'float("inf")' if value == math.inf else json.dumps(value) if isinstance(value, str) else repr(value)
+    return f"{GROUPS[name].__name__}({', '.join(f'{key}={_literal(key, each)}' for key, each in value.items())})"

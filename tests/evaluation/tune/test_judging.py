@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.evaluation.tune.judging import BALANCED, COST, RETENTION, Figures, Pair, judge
@@ -43,6 +43,7 @@ def test_judge_conversations_under_the_budget_count_for_the_cost():
 shares = st.floats(0.05, 1.0)
 
 
+@settings(max_examples=15)
 @given(st.lists(st.tuples(shares, shares, shares, shares), min_size=LEAST, max_size=8), st.integers(0, 99))
 def test_judge_interval_holds_the_mean_and_repeats(values, seed):
     pairs = [pair(*each) for each in values]

@@ -58,7 +58,7 @@ def test_tune_where_nothing_wins_keeps_the_defaults():
     replays = Replays(lambda job: OUTCOME)
     found = tune(MADE, task(), replays)
     assert (found.chosen, found.judged) == (None, None)
-    assert found.keep_defaults.startswith("no options improved on the defaults by 1%")
+    assert found.keep_defaults.startswith("no options improved on them by 1% or more")
     assert len({job.label for job in replays.asked[-1]}) == 1  # nothing to judge
 
 

@@ -67,7 +67,8 @@ class Candidate:
     @property
     def label(self) -> str:
         """Return the options on one line."""
-        return ", ".join(f"{name} {_shown(value)}" for name, value in self.values) or "defaults"
+        chosen = dict(self.values)
+        return ", ".join(f"{name} {_shown(chosen[name])}" for name in GRID if name in chosen) or "defaults"
 
 
 DEFAULTS = Candidate()

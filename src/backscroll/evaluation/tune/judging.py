@@ -7,8 +7,10 @@ Both halves are judged by the same rule.
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -104,7 +106,7 @@ def judge(pairs: Sequence[Pair], seed: int) -> Evidence:
     assert known >= LEAST
     sums = [_Sums(pair.default.cost, pair.candidate.cost, pair.default.kept or 0.0, pair.candidate.kept or 0.0)
             for pair in pairs]  # fmt: skip
-    drawn = list(zip(*(_changes(sample) for sample in _resamples(sums, seed)), strict=True))
+    drawn = list(zip(*(_changes(draw(sums)) for draw in _draws(len(sums), seed)), strict=True))
     numbers = len(pairs), known, known
     changes = [
         Change(value, *_interval(sorted(others), number))
@@ -130,16 +132,16 @@ class _Sums(NamedTuple):
 
 def _changes(sample: Sequence[_Sums]) -> tuple[float, float, float]:
     """Return the relative changes of the cost, of what is kept, and the first less the second."""
-    cost, cost_then, kept, kept_then = map(math.fsum, zip(*sample, strict=True))
+    cost, cost_then, kept, kept_then = map(sum, zip(*sample, strict=True))
     dearer = cost_then / cost - 1 if cost else 0.0
     more = kept_then / kept - 1 if kept else 0.0
     return dearer, more, dearer - more
 
 
-def _resamples(sums: Sequence[_Sums], seed: int) -> Iterator[list[_Sums]]:
+@lru_cache(maxsize=2)  # all candidates of a half are compared over the same samples
+def _draws(number: int, seed: int) -> list[Callable[[Sequence[_Sums]], tuple[_Sums, ...]]]:
     chance = random.Random(seed)  # noqa: S311  statistics, not secrets
-    for _ in range(_RESAMPLES):
-        yield chance.choices(sums, k=len(sums))
+    return [itemgetter(*chance.choices(range(number), k=number)) for _ in range(_RESAMPLES)]
 
 
 def _interval(drawn: Sequence[float], number: int) -> tuple[float, float]:

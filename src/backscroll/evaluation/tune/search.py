@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.evaluation.tune.candidates import DEFAULTS, GRID, Candidate, neighbors
-from backscroll.evaluation.tune.judging import Evidence
+from backscroll.evaluation.tune.judging import BALANCED, COST, RETENTION, Evidence
 
-WORTH = 0.01
-"""Share by which a step must improve on the one before: a smaller gain is not worth one more option."""
+WORTH = {COST: 0.01, RETENTION: 0.0025, BALANCED: 0.01}
+"""Share by which a step must improve on the one before: a smaller gain is not worth one more option. Views keep over
+nine tenths of what is needed, so what they keep changes less than what they cost.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Search:
     def _improving(self, near: Sequence[Candidate], score: float) -> Iterator[Candidate]:
         for candidate in near:
             trial = self.tried.get(candidate)
-            if trial and not trial.faults and self._score(candidate) <= score - WORTH:
+            if trial and not trial.faults and self._score(candidate) <= score - WORTH[self.goal]:
                 yield candidate
 
     def _score(self, candidate: Candidate) -> float:

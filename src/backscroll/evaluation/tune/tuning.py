@@ -90,7 +90,7 @@ def tune(conversations: Sequence[Conversation], task: Task, replay: Replay) -> T
 
 def _why_not(judged: Trial | None, goal: str) -> str:
     if judged is None:
-        return f"no options improved on the defaults by {WORTH:.0%} or more on the conversations to choose by"
+        return f"no options improved on them by {100 * WORTH[goal]:g}% or more on the conversations to choose by"
     if judged.faults:
         return f"on the held-out conversations, {judged.faults[0]}"
     assert judged.evidence is not None
