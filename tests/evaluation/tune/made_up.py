@@ -25,7 +25,7 @@ def task(goal="cost", **more):
 def conversations(number: int, most: int = 100) -> list[Conversation]:
     """So many conversations of one transcript each, of different lengths."""
     return [
-        Conversation((Source(f"{at}.jsonl", 0, f"{at}.jsonl", most - at, 2 * most),), f"{at:04d}")
+        Conversation((Source(f"{at}.jsonl", 0, f"{at}.jsonl", most - at, 2 * most),), f"{at * 7919 % 1009:04d}")
         for at in range(number)
     ]
 

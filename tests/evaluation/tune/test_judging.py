@@ -61,7 +61,7 @@ def test_judge_worse_ends_decide_about_the_margin():
     assert found.beyond(COST, 0.07)[0].startswith("what is kept may fall by")
     assert found.beyond(COST, 0.2) == []
     dear = judge([pair(1.0, 1.5, 0.6, 0.8)] * LEAST, seed=0)
-    assert dear.beyond(RETENTION, 0.4) == ["the cost may rise by 50.0%, more than 40.0%"]
+    assert dear.beyond(RETENTION, 0.4) == ["the cost may rise by 50.00%, more than 40.00%"]
     assert len(judge([pair(1.0, 1.5, 0.8, 0.6)] * LEAST, seed=0).beyond(BALANCED, 0.1)) == 2
 
 

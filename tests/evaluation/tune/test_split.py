@@ -1,7 +1,5 @@
 """Halves of transcripts: what is one conversation, and that none is in both."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +77,7 @@ def test_split_conversations_of_one_file_are_apart(tmp_path):
 def test_split_has_each_once_and_ignores_the_order(number, seed, chance):
     made = conversations(number)
     split = halves(made, seed)
-    assert sorted(one.fingerprint for half in split for one in half) == [one.fingerprint for one in made]
+    assert sorted(one.fingerprint for half in split for one in half) == sorted(one.fingerprint for one in made)
     assert 0 <= len(split.training) - len(split.held_out) <= 1
     again = list(made)
     chance.shuffle(again)
@@ -106,9 +104,3 @@ def test_split_both_halves_have_long_and_short_conversations():
 def test_split_too_few_conversations_are_refused():
     with pytest.raises(ConfigurationError, match="found 11 conversations, but at least 12 are needed"):
         halves(conversations(11), 0)
-
-
-def test_split_pairs_by_length_for_any_shuffle():
-    made = conversations(13)
-    random.Random(1).shuffle(made)
-    assert len(halves(made, 0).training) == 7

@@ -81,14 +81,20 @@ def _shown(value: Any) -> str:
 def neighbors(candidate: Candidate, name: str, budget: int | float) -> Iterator[Candidate]:
     """Yield the candidates that differ from this one in one option, without those whose views could not differ."""
     chosen = dict(candidate.values)
-    if name in chosen and _fits(candidate.without(name)):
-        yield candidate.without(name)
+    if name in chosen and _fits(without := _plain(candidate.without(name))):
+        yield without
     for value in GRID[name]:
-        tried = candidate.having(name, value)
-        if value == _value(chosen, name) or not _fits(tried):
+        tried = _plain(candidate.having(name, value))
+        if tried == candidate or name not in dict(tried.values) or not _fits(tried):
             continue
         if name != CLEARED or not (_never(value, budget) and _never(_value(chosen, name), budget)):
             yield tried
+
+
+def _plain(candidate: Candidate) -> Candidate:
+    """Return a candidate without the values that its mode has by itself."""
+    mode = {name: value for name, value in candidate.values if name == MODE}
+    return Candidate(tuple(pair for pair in candidate.values if pair[0] == MODE or pair[1] != _value(mode, pair[0])))
 
 
 def _fits(candidate: Candidate) -> bool:

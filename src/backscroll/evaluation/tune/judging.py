@@ -94,9 +94,9 @@ class Evidence:
         """Return what may be worse by more than the margin, by the worse ends of the intervals."""
         found = []
         if goal != COST and self.cost.high > margin:
-            found.append(f"the cost may rise by {self.cost.high:.1%}, more than {margin:.1%}")
+            found.append(f"the cost may rise by {self.cost.high:.2%}, more than {margin:.2%}")
         if goal != RETENTION and self.kept.low < -margin:
-            found.append(f"what is kept may fall by {-self.kept.low:.1%}, more than {margin:.1%}")
+            found.append(f"what is kept may fall by {-self.kept.low:.2%}, more than {margin:.2%}")
         return found
 
 
