@@ -29,6 +29,7 @@ def values(found):
 def test_tune_one_option_that_clearly_wins_is_found():
     found = tune(MADE, task(), Replays(cheaper_by({"target_usage 0.35": 0.2})))
     assert values(found) == {"target_usage": 0.35}
+    assert DEFAULTS not in [trial.candidate for trial in found.trials]  # they are not replayed again
     assert found.keep_defaults == ""
     assert found.complete
     assert found.judged.evidence.cost.high < -0.05
@@ -54,7 +55,7 @@ def test_tune_cheap_but_forgetful_loses_to_the_margin():
     assert values(found) == {"mode": "lean"}
 
 
-def test_tune_an_option_that_helps_only_with_a_later_one_is_found():
+def test_tune_option_that_helps_only_with_a_later_one_is_found():
     """The search goes through the options again, until none improves."""
 
     def outcome(job):

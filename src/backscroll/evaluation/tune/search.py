@@ -63,7 +63,7 @@ class Search:
 
     def _step(self, best: Candidate, name: str) -> Candidate:
         """Return the best candidate along one option, or the same one."""
-        near = list(neighbors(best, name, self.budget))
+        near = [candidate for candidate in neighbors(best, name, self.budget) if candidate != DEFAULTS]
         new = [candidate for candidate in near if candidate not in self.tried]
         left = max(0, self.trials - len(self.tried))
         self.complete &= len(new) <= left
