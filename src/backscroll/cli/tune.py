@@ -18,6 +18,7 @@ from backscroll.cli import tune_table as table
 from backscroll.cli.group import BadInput, app, budget_option, json_option, model_option
 from backscroll.cli.replaying import bar, jobs_option, look, parse_share, prices_option, run
 from backscroll.errors import BackscrollError
+from backscroll.evaluation.compare.inputs import Found
 from backscroll.evaluation.compare.pricing import Tariff
 from backscroll.evaluation.tune.judging import COST, GOALS
 from backscroll.evaluation.tune.split import Conversation, conversations_of
@@ -73,9 +74,11 @@ def tune_command(
     Exit code: 0 if the options could be judged; 2 for a bad option, or too few conversations.
     """
     task = Task(goal, budget, prices, model, margin, trials, seed)
-    tuned = _tune(names, task, processes)
+    found = look(names)
+    tuned = _tune(found, task, processes)
     if as_json:
-        screen.write(json.dumps(table.as_json(tuned, task), indent=2) + "\n")
+        files_left = {"left_out": found.left_out, "silent": found.silent}
+        screen.write(json.dumps({**table.as_json(tuned, task), **files_left}, indent=2) + "\n")
     else:
         screen.show(
             *table.tables(tuned, task, each),
@@ -86,8 +89,7 @@ def tune_command(
         _write(output, table.settings_of(tuned.chosen.candidate, task), table.verdict(tuned, task))
 
 
-def _tune(names: Sequence[str], task: Task, processes: int | None) -> Tuned:
-    found = look(names)
+def _tune(found: Found, task: Task, processes: int | None) -> Tuned:
     try:
         conversations = conversations_of(found.sources)
         with bar("replaying", _most_requests(conversations, task.trials)) as tick:

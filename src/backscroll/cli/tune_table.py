@@ -15,7 +15,7 @@ from backscroll.cli.compare_table import size
 from backscroll.cli.screen import line
 from backscroll.compaction.options import CachePricing
 from backscroll.evaluation.tune.candidates import GRID, Candidate
-from backscroll.evaluation.tune.judging import GOALS, LEVEL, Change, Evidence, Figures
+from backscroll.evaluation.tune.judging import BALANCED, GOALS, LEVEL, Change, Evidence, Figures
 from backscroll.evaluation.tune.search import Trial
 from backscroll.evaluation.tune.split import Conversation
 from backscroll.evaluation.tune.tuning import Task, Tuned
@@ -49,7 +49,7 @@ def tables(tuned: Tuned, task: Task, every: bool) -> Iterator[RenderableType]:
     if not tuned.complete:
         yield Text(f"The search ended after {len(tuned.trials)} trials: more may find more (--trials).", style="yellow")
     if tuned.chosen:
-        yield _side_by_side(tuned, tuned.chosen)
+        yield _side_by_side(tuned, tuned.chosen, task.goal)
     yield from _legend(task)
     for reason in tuned.left_out:
         yield Text(f"left out: {line(reason)}", style="yellow")
@@ -83,7 +83,7 @@ def _note(trial: Trial, chosen: Trial | None) -> Text:
     return Text("")
 
 
-def _side_by_side(tuned: Tuned, chosen: Trial) -> Table:
+def _side_by_side(tuned: Tuned, chosen: Trial, goal: str) -> Table:
     """Return training and held-out figures next to each other, so that overfitting can be seen."""
     title = "the chosen options next to the defaults"
     shown = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
@@ -91,12 +91,12 @@ def _side_by_side(tuned: Tuned, chosen: Trial) -> Table:
     halves = chosen.evidence, tuned.judged.evidence if tuned.judged else None
     for name in ("training", "held out"):
         shown.add_column(name, justify="right", no_wrap=True)
-    for label, cells in _lines(halves):
+    for label, cells in _lines(halves, goal):
         shown.add_row(label, *cells)
     return shown
 
 
-def _lines(halves: Sequence[Evidence | None]) -> Iterator[tuple[str, list[str]]]:
+def _lines(halves: Sequence[Evidence | None], goal: str) -> Iterator[tuple[str, list[str]]]:
     def each(show: Any) -> list[str]:
         return [show(half) if half else "-" for half in halves]
 
@@ -112,6 +112,10 @@ def _lines(halves: Sequence[Evidence | None]) -> Iterator[tuple[str, list[str]]]
     yield "  chosen options", each(lambda half: _kept(half.candidate))
     yield "  change", each(lambda half: _percent(half.kept.mean))
     yield "  interval", each(lambda half: _interval(half.kept))
+    if goal == BALANCED:
+        yield "cost less kept", [""] * len(halves)
+        yield "  change", each(lambda half: _percent(half.balanced.mean))
+        yield "  interval", each(lambda half: _interval(half.balanced))
     for name in ("recall", "reachable"):
         yield name, [""] * len(halves)
         yield "  defaults", each(lambda half, of=name: f"{getattr(half.default, of):.1%}")

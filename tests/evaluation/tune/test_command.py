@@ -3,16 +3,20 @@
 import json
 import random
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from backscroll import ContextManager
-from backscroll.cli.tune_table import settings_of
+from backscroll.cli.tune_table import settings_of, tables
 from backscroll.evaluation.compare.pricing import TARIFFS
 from backscroll.evaluation.tune.candidates import Candidate
+from backscroll.evaluation.tune.judging import GOALS
+from backscroll.evaluation.tune.tuning import tune
 from backscroll.manager.options_file import read_options
 from tests.cli.commands import as_lines, invoke
-from tests.evaluation.tune.made_up import task
+from tests.evaluation.tune.made_up import Replays, cheaper_by, conversations, task
 from tests.evaluation.tune.work import long_results, only_words
 from tests.real import RECORDINGS, needs_recordings
 
@@ -82,6 +86,7 @@ def test_tune_json_has_all_figures_and_repeats(work):
             evidence["changes"]["cost"]["mean"]
         )
     assert {"cost", "recall", "reachable", "kept"} <= set(found["units"])
+    assert (found["left_out"], found["silent"], found["defaults_not_sendable"]) == ([], 0, [])
 
 
 def test_tune_nothing_wins_so_nothing_is_written(words, tmp_path):
@@ -100,6 +105,29 @@ def test_tune_prices_other_than_the_defaults_are_written():
     assert settings_of(lean, task()) == {"mode": "lean"}
     found = settings_of(lean, replace(task(), tariff=TARIFFS["openai"]))
     assert found == {"mode": "lean", "cache_pricing": {"read": 0.1, "write": 1.0, "ttl_seconds": 300.0}}
+
+
+def printed(tuned, given, width):
+    console = Console(file=StringIO(), width=width)
+    for item in tables(tuned, given, every=True):
+        console.print(item)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("goal", list(GOALS))
+def test_tune_tables_fit_and_hold_both_halves(goal):
+    given = task(goal, margin=0.5, trials=6)
+    replays = Replays(cheaper_by({"mode lean": 0.2, "target_usage 0.25": 0.1}, {"mode lean": -0.1}))
+    tuned = tune(conversations(20), given, replays)
+    for width in (60, 80, 200):
+        text = printed(tuned, given, width)
+        assert max(map(len, text.splitlines())) <= width
+        assert "\u2026" not in text
+        for found in (tuned.chosen.evidence, tuned.judged.evidence):
+            assert f"{100 * found.cost.low:+.1f} to {100 * found.cost.high:+.1f}%" in text
+            assert f"{100 * found.kept.mean:+.1f}%" in text
+        assert ("cost less kept" in text) == (goal == "balanced")
+        assert "The search ended after 6 trials" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ DEFAULTS = Candidate()
 
 
 def _shown(value: Any) -> str:
-    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return " to ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def neighbors(candidate: Candidate, name: str, budget: int | float) -> Iterator[Candidate]:
