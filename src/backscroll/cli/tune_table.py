@@ -77,7 +77,7 @@ def _rank(trial: Trial, goal: str) -> tuple[bool, float]:
 
 def _note(trial: Trial, chosen: Trial | None) -> Text:
     if trial == chosen:
-        return Text("chosen", style="bold")
+        return Text("best", style="bold")
     if trial.faults:
         return Text("beyond margin" if trial.evidence else "not sendable", style="yellow")
     return Text("")
@@ -85,7 +85,7 @@ def _note(trial: Trial, chosen: Trial | None) -> Text:
 
 def _side_by_side(tuned: Tuned, chosen: Trial, goal: str) -> Table:
     """Return training and held-out figures next to each other, so that overfitting can be seen."""
-    title = "the chosen options next to the defaults"
+    title = "the best candidate next to the defaults"
     shown = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     shown.add_column("", no_wrap=True)
     halves = chosen.evidence, tuned.judged.evidence if tuned.judged else None
@@ -104,12 +104,12 @@ def _lines(halves: Sequence[Evidence | None], goal: str) -> Iterator[tuple[str, 
     yield "  over the budget", each(lambda half: str(half.over_budget))
     yield "cost, Mtok-eq", [""] * len(halves)
     yield "  defaults", each(lambda half: f"{half.default.cost:.3f}")
-    yield "  chosen options", each(lambda half: f"{half.candidate.cost:.3f}")
+    yield "  candidate", each(lambda half: f"{half.candidate.cost:.3f}")
     yield "  change", each(lambda half: _percent(half.cost.mean))
     yield "  interval", each(lambda half: _interval(half.cost))
     yield "kept", [""] * len(halves)
     yield "  defaults", each(lambda half: _kept(half.default))
-    yield "  chosen options", each(lambda half: _kept(half.candidate))
+    yield "  candidate", each(lambda half: _kept(half.candidate))
     yield "  change", each(lambda half: _percent(half.kept.mean))
     yield "  interval", each(lambda half: _interval(half.kept))
     if goal == BALANCED:
@@ -119,7 +119,7 @@ def _lines(halves: Sequence[Evidence | None], goal: str) -> Iterator[tuple[str, 
     for name in ("recall", "reachable"):
         yield name, [""] * len(halves)
         yield "  defaults", each(lambda half, of=name: f"{getattr(half.default, of):.1%}")
-        yield "  chosen options", each(lambda half, of=name: f"{getattr(half.candidate, of):.1%}")
+        yield "  candidate", each(lambda half, of=name: f"{getattr(half.candidate, of):.1%}")
 
 
 def _kept(figures: Figures) -> str:
@@ -152,9 +152,9 @@ def verdict(tuned: Tuned, task: Task) -> str:
     assert tuned.judged.evidence is not None
     found = tuned.judged.evidence
     return (
-        f"use the chosen options ({at}): cost {_percent(found.cost.mean)} ({_interval(found.cost)}), kept "
-        f"{_percent(found.kept.mean)} ({_interval(found.kept)}) on {found.conversations} conversations that they were "
-        "not chosen by"
+        f"use the best candidate ({at}): cost {_percent(found.cost.mean)} ({_interval(found.cost)}), kept "
+        f"{_percent(found.kept.mean)} ({_interval(found.kept)}) on {found.conversations} conversations that did not "
+        "choose it"
     )
 
 

@@ -51,12 +51,12 @@ def test_tune_writes_what_wins_and_a_manager_accepts_it(work, tmp_path):
     path = tmp_path / "tuned.toml"
     done = invoke("tune", work, *QUICK, "--output", path)
     assert done.exit_code == 0, done.output
-    assert "on 6 conversations that they were not chosen by" in done.stdout
+    assert "on 6 conversations that did not choose it" in done.stdout
     assert 'context = ContextManager(\n    mode="lean",\n)' in done.stdout
     assert f"wrote {path}" in done.stderr
     assert read_options(path) == {"mode": "lean"}
     ContextManager(**read_options(path)).close()
-    assert path.read_text().startswith("# backscroll tune: use the chosen options (6,000 tokens, for cost): cost -")
+    assert path.read_text().startswith("# backscroll tune: use the best candidate (6,000 tokens, for cost): cost -")
     again = shown(
         "compare", work / "00.jsonl", "--jobs", "1", "--budget", "6k", "--strategies", "auto,lean", "--options", path
     )

@@ -22,7 +22,7 @@ COST, RETENTION, BALANCED = "cost", "retention", "balanced"
 GOALS = {
     COST: "pay less for input",
     RETENTION: "keep more of what requests need",
-    BALANCED: "the sum of both changes",
+    BALANCED: "weigh both changes alike",
 }
 """What options may be chosen for."""
 LEVEL = 0.95
