@@ -2,16 +2,19 @@
 
 import json
 import random
+import re
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from backscroll import ContextManager
+from backscroll.cli.tune import tune_command
 from backscroll.cli.tune_table import settings_of, tables
 from backscroll.evaluation.compare.pricing import TARIFFS
-from backscroll.evaluation.tune.candidates import Candidate
+from backscroll.evaluation.tune.candidates import GRID, Candidate
 from backscroll.evaluation.tune.judging import GOALS
 from backscroll.evaluation.tune.tuning import tune
 from backscroll.manager.options_file import read_options
@@ -153,11 +156,18 @@ def test_tune_too_few_conversations_are_an_error(tmp_path):
     assert "found 11 conversations, but at least 12 are needed" in done.stderr
 
 
+def test_tune_page_lists_the_grid_and_every_option():
+    page = (Path(__file__).parents[3] / "docs" / "tune.md").read_text()
+    assert re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE) == list(GRID)
+    options = {option for param in tune_command.params for option in param.opts if option.startswith("--")}
+    assert set(re.findall(r"^\| `(--\w+)` \|", page, re.MULTILINE)) == options
+
+
 @pytest.mark.long
 @needs_recordings
 def test_tune_real_sessions_are_judged():
     """A small search over recorded sessions of one kind of agent: figures that are sound, whatever it concludes."""
-    found = shown("tune", RECORDINGS / "opencode-2" / "norm.jsonl", "--budget", "16k", "--trials", "6")
+    found = shown("tune", RECORDINGS / "opencode-2" / "norm.jsonl", "--budget", "16k", "--trials", "6", "--jobs", "1")
     assert len(found["trials"]) == 6
     assert [len(half) for half in found["conversations"].values()] == [7, 7]
     assert all(trial["evidence"]["over_budget"] >= 6 for trial in found["trials"])

@@ -22,7 +22,7 @@ GRID: Mapping[str, Values] = {
     THRESHOLD: (0.75, 0.98),
     "protect.recent": (0.3,),
 }
-"""What a search tries, in its order: what moved the figures most on recorded sessions of coding agents comes first.
+"""What a search tries, in its order: what gained most on recorded sessions of coding agents comes first.
 
 Previews are on arrival: those of results that the model has seen cost more there and kept less. A number of spared
 results (`protect.results`) cost much more than it kept, and a smaller `protect.recent` changed nothing.
