@@ -75,6 +75,19 @@ def test_tune_a_small_gain_is_not_worth_an_option(gain, taken):
     assert (tune(MADE, task(), Replays(outcome)).chosen is not None) == taken
 
 
+@pytest.mark.parametrize(("less", "chosen"), [(0.035, "lean"), (0.045, None), (0.055, None)])
+def test_tune_search_stays_well_within_the_margin(less, chosen):
+    """The same loss everywhere: the judgment would allow 5 %, the search does not go beyond three quarters of it."""
+
+    def outcome(job):
+        lean = "mode lean" in job.label
+        kept = 0.8 * (1 - less) if lean else 0.8
+        return replace(OUTCOME, cost=0.7 if lean else 1.0, recall=kept, reachable=kept)
+
+    found = tune(MADE, task(), Replays(outcome))
+    assert (found.chosen and values(found)["mode"]) == chosen
+
+
 def test_tune_where_nothing_wins_keeps_the_defaults():
     replays = Replays(lambda job: OUTCOME)
     found = tune(MADE, task(), replays)

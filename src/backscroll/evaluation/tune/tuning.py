@@ -11,6 +11,10 @@ from backscroll.evaluation.tune.judging import Figures, Pair, figures, judge
 from backscroll.evaluation.tune.search import WORTH, Search, Trial
 from backscroll.evaluation.tune.split import LEAST, Conversation, Halves, halves
 
+WITHIN = 0.75
+"""Share of the margin that the search may use. What is cheapest often lies at its edge, and what is just inside it on
+one half is as often outside it on the other.
+"""
 Replay = Callable[[Sequence[Job]], Sequence[Row]]
 """Runs jobs and returns their rows in the same order."""
 
@@ -65,7 +69,7 @@ def tune(conversations: Sequence[Conversation], task: Task, replay: Replay) -> T
         ConfigurationError: There are too few conversations, or too few that are larger than the budget.
     """
     split = halves(conversations, task.seed)
-    training = _Half(split.training, task, replay)
+    training = _Half(split.training, task, replay, WITHIN * task.margin)
     training.begin(())
     if training.over_budget < LEAST:
         raise ConfigurationError(
@@ -75,7 +79,7 @@ def tune(conversations: Sequence[Conversation], task: Task, replay: Replay) -> T
     search = Search(task.goal, task.budget, task.trials, training.trials)
     best = search.best()
     chosen = search.tried.get(best)
-    held_out = _Half(split.held_out, task, replay)
+    held_out = _Half(split.held_out, task, replay, task.margin)
     judged = held_out.begin((best,))[0] if chosen else None
     return Tuned(
         Halves(training.conversations, held_out.conversations),
@@ -103,11 +107,11 @@ def _why_not(judged: Trial | None, goal: str) -> str:
 class _Half:
     """Replays and judges candidates over one half."""
 
-    def __init__(self, conversations: Sequence[Conversation], task: Task, replay: Replay) -> None:
+    def __init__(self, conversations: Sequence[Conversation], task: Task, replay: Replay, margin: float) -> None:
         self.conversations = list(conversations)
         self.left_out: list[str] = []
         self.over_budget = 0
-        self._task, self._replay = task, replay
+        self._task, self._replay, self._margin = task, replay, margin
         self._defaults: list[Figures] = []
 
     def begin(self, candidates: Sequence[Candidate]) -> list[Trial]:
@@ -157,7 +161,7 @@ class _Half:
             Pair(default, then) for default, rows in zip(self._defaults, ran, strict=True) if (then := figures(rows))
         ]
         evidence = judge(pairs, self._task.seed)
-        return Trial(candidate, evidence, tuple(evidence.beyond(self._task.goal, self._task.margin)))
+        return Trial(candidate, evidence, tuple(evidence.beyond(self._task.goal, self._margin)))
 
 
 def _faults(rows: Sequence[Row]) -> Iterator[str]:
