@@ -31,6 +31,8 @@ _SUFFIXES = (".toml", ".json")
 def _target(ctx: click.Context | None, param: click.Parameter, value: str | None) -> Path | None:
     if value is not None and Path(value).suffix not in _SUFFIXES:
         raise click.BadParameter(f"{value!r} must end in {' or '.join(_SUFFIXES)}", ctx, param)
+    if value is not None and not Path(value).parent.is_dir():  # found out before a long search
+        raise click.BadParameter(f"{value!r} is in no folder that exists", ctx, param)
     return None if value is None else Path(value)
 
 

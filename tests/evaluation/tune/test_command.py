@@ -138,6 +138,7 @@ def test_tune_tables_fit_and_hold_both_halves(goal):
     [
         (("--for", "speed"), "'speed' is not one of"),
         (("--output", "tuned.yaml"), "must end in .toml or .json"),
+        (("--output", "nowhere/tuned.toml"), "is in no folder that exists"),
         (("--margin", "0"), "is not a budget"),
         (("--budget", "100k"), "0 are larger than the budget and need a fact of their past"),
     ],
