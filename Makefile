@@ -46,7 +46,7 @@ ENVIRONMENTS := litellm langchain-newest others lowest-own lowest-mcp lowest-hos
 EXTRAS_litellm := litellm mcp
 EXTRAS_langchain-newest := langchain
 INPUT_others := environments/others.in
-EXTRAS_lowest-own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
+EXTRAS_lowest-own := cli inspect serve openai anthropic postgres s3 encryption otel tiktoken
 EXTRAS_lowest-mcp := mcp encryption
 EXTRAS_lowest-hosts := cli amplifier strands
 EXTRAS_lowest-frameworks := langchain openai-agents pydantic-ai adk agent-framework
@@ -59,6 +59,7 @@ TESTS_lowest-own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli
   cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries evaluation/tune/test_command \
   integrations/test_summarizers manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept \
   stores/test_offloading stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
+TESTS_lowest-own += tests/integrations/proxy --ignore=tests/integrations/proxy/test_agents.py # whose clients are newer
 TESTS_lowest-mcp := tests/integrations/mcp
 TESTS_lowest-hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
 TESTS_lowest-frameworks := $(addprefix tests/integrations/,$(FRAMEWORKS))
