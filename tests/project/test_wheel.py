@@ -22,6 +22,7 @@ NEEDS_EXTRA = (
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.{name}" for name in ("lint", "lint_inputs", "lint_table")),
     *(f"backscroll.cli.mcp.{name}" for name in ("command", "log_import", "log_messages", "log_session", "unredacted")),
+    "backscroll.cli.redaction.options",
     *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "replaying", "screen")),
     *(f"backscroll.cli.serve.{name}" for name in ("command", "request_log")),
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),

@@ -69,6 +69,26 @@ def _chain(value: str, ctx: click.Context | None, param: click.Parameter | None)
     return None if names == ["auto"] else names
 
 
+def parse_names(
+    what: str, known: Sequence[str]
+) -> Callable[[click.Context | None, click.Parameter | None, str], list[str]]:
+    """Return a callback for an option that takes names separated by commas.
+
+    Args:
+        what: What each name is, for the error about one that is not.
+        known: The names.
+    """
+
+    def parse(ctx: click.Context | None, param: click.Parameter | None, value: str) -> list[str]:
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise click.BadParameter(f"{unknown[0]!r} is not {what}; choose from {', '.join(known)}", ctx, param)
+        return list(dict.fromkeys(names))
+
+    return parse
+
+
 def strategy_option(callback: Callable[..., Any], more: str = "") -> Decorator:
     """Return the option for strategies; `callback` checks its value."""
     return click.option(

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
-from backscroll.cli.mcp.command import KINDS as NAMED
 from backscroll.cli.mcp.log_files import log_files
 from backscroll.cli.mcp.log_import import LogImport
-from backscroll.cli.mcp.redaction import Redaction
-from backscroll.cli.mcp.secret_patterns import KINDS
+from backscroll.cli.redaction.options import KINDS as NAMED
+from backscroll.cli.redaction.redaction import Redaction
+from backscroll.cli.redaction.secret_patterns import KINDS
 from backscroll.errors import CorruptionError
 from backscroll.integrations.mcp import Archive
 from backscroll.integrations.mcp.index import StoreIndex

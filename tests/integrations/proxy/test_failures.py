@@ -3,6 +3,7 @@
 import pytest
 
 from backscroll import ContextManager
+from backscroll.cli.redaction.redaction import Redaction
 from backscroll.errors import StoreUnavailableError
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
@@ -83,3 +84,22 @@ def test_view_that_fits_again_is_sent_after_one_that_did_not(provider, proxy_of)
     ask(proxy, history)
     assert proxy.outcomes(2) == ["not managed", "compacted"]
     assert len(sent(provider.got[1])) < len(history)
+
+
+def test_secrets_are_not_stored_and_views_keep_what_was_said(provider, proxy_of):
+    """The model has seen the client's own words: views show them where they are whole, and quote none of them."""
+    key = "sk-ant-" + "a1" * 20
+    store = MemoryStore()
+    redact = Redaction(["secrets"]).message
+    proxy, history = proxy_of(provider.url, budget=BUDGET, store=store, options={"redact": redact}), turns(30)
+    history[0]["content"][0]["text"] += f" The key is {key}."
+    history[2]["content"][0]["content"] += key
+    for number in range(31, 62, 2):
+        ask(proxy, history[:number])
+    assert proxy.outcomes(16)[-1] == "compacted"
+    assert sent(provider.got[-1])[0] == history[0]
+    assert provider.got[-1].body.count(key.encode()) == 1
+    (name,) = store.sessions()
+    with ContextManager(store=store, session=name) as context:
+        assert key not in str(context.get_messages())
+    assert key not in str(list(store.read(name)))

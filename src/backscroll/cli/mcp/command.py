@@ -2,34 +2,18 @@
 
 import asyncio
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 import click
 
-from backscroll.cli.group import BadInput, app
+from backscroll.cli.group import BadInput, app, parse_names
+from backscroll.cli.redaction.options import redact_options
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
-from backscroll.ports import Store
-from backscroll.stores.names import KEYS
 
 CLIENTS = ("claude-code", "codex")
-KINDS = ("secrets", "emails")
-
-
-def _names(what: str, known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a callback for an option that takes names separated by commas."""
-
-    def parse(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
-        names = [name.strip() for name in value.split(",") if name.strip()]
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            raise click.BadParameter(f"{unknown[0]!r} is not {what}; choose from {', '.join(known)}", ctx, param)
-        return list(dict.fromkeys(names))
-
-    return parse
 
 
 def _existing(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str]:
@@ -40,27 +24,13 @@ def _existing(ctx: click.Context, param: click.Parameter, values: Sequence[str])
     return folders
 
 
-def _patterns(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> Sequence[str]:
-    for value in values:
-        if not value:
-            raise click.BadParameter("an empty expression takes out nothing", ctx, param)
-        try:
-            re.compile(value)
-        except re.error as error:
-            raise click.BadParameter(f"{value!r} is not a regular expression: {error}", ctx, param) from None
-    return values
-
-
 @app.command("mcp", short_help="Serve stored sessions to clients of the Model Context Protocol.")
 @click.argument("place", metavar="STORE")
-@click.option("--import", "clients", default="", callback=_names("a client", CLIENTS), metavar="CLIENTS",
+@click.option("--import", "clients", default="", callback=parse_names("a client", CLIENTS), metavar="CLIENTS",
               help="Import the logs of claude-code, codex or both, separated by commas.")  # fmt: skip
 @click.option("--folder", "folders", multiple=True, callback=_existing, metavar="PATH",
               help="Import logs below this folder. Repeatable.")  # fmt: skip
-@click.option("--redact", "kinds", default="", callback=_names("known", KINDS), metavar="KINDS",
-              help="Take these out of what is imported: secrets, emails or both, separated by commas.")  # fmt: skip
-@click.option("--redact-pattern", "patterns", multiple=True, callback=_patterns, metavar="REGEX",
-              help="Take what this Python regular expression matches out of what is imported. Repeatable.")  # fmt: skip
+@redact_options("imported")
 @click.option("--project", metavar="PATH", help="Show sessions of this folder; default: the working folder.")
 @click.option("--all", "everything", is_flag=True, help="Show the sessions of all folders.")
 @click.option("--page-tokens", type=click.IntRange(min=1_000), default=4_000, show_default=True, metavar="N",
@@ -93,7 +63,7 @@ def mcp_command(
     folder = os.path.abspath(os.path.expanduser(project or os.curdir))
     redaction = log_import.Redaction(kinds, patterns)
     with places.blamed():
-        store = _to_import(place) if clients or folders else places.existing(place)
+        store = places.writable(place) if clients or folders else places.existing(place)
         archive = package.Archive(
             store,
             folder=None if everything else folder,
@@ -114,16 +84,6 @@ def _rooms() -> tuple[ModuleType, ModuleType]:
     except ConfigurationError as error:
         raise BadInput(str(error)) from None
     return package, log_import
-
-
-def _to_import(place: str) -> Store:
-    store = places.writable(place)
-    if "encrypted" not in store.capabilities and any(name.startswith(KEYS) for name in store.sessions()):
-        raise BadInput(
-            f"{place} is encrypted, and an import without its key would store plain text: set "
-            "BACKSCROLL_ENCRYPTION_KEY in the environment that the client gives to this server"
-        )
-    return store
 
 
 def _feed(log_import: Any, store: Any, clients: list[str], folders: list[str], redaction: Any) -> Any:

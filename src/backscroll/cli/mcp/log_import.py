@@ -13,8 +13,8 @@ from backscroll.cli.mcp.log_files import LogFile
 from backscroll.cli.mcp.log_lines import LogLines, read_lines
 from backscroll.cli.mcp.log_messages import LogSession, described, noted, sessions_of
 from backscroll.cli.mcp.log_session import LogSessionWriter, accepted
-from backscroll.cli.mcp.redaction import Redaction
 from backscroll.cli.mcp.unredacted import delete_unredacted
+from backscroll.cli.redaction.redaction import Redaction
 from backscroll.errors import BackscrollError, ConflictError, MessageError, StoreUnavailableError
 from backscroll.integrations.mcp.catching_up import Progress
 from backscroll.integrations.mcp.facts import REDACTION, unredacted

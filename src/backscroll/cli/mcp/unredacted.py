@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from backscroll.cli.mcp.redaction import Redaction
+from backscroll.cli.redaction.redaction import Redaction
 from backscroll.errors import BackscrollError, StoreUnavailableError
 from backscroll.integrations.mcp.catching_up import Progress
 from backscroll.integrations.mcp.facts import REDACTION, unredacted

@@ -12,6 +12,8 @@ import click
 
 from backscroll.cli import screen
 from backscroll.cli.group import BadInput, app, parse_budget
+from backscroll.cli.redaction.options import redact_options
+from backscroll.cli.redaction.redaction import Redaction
 from backscroll.cli.serve.request_log import RequestLog
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
@@ -41,6 +43,7 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
               help="Where all other requests go.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
               help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
+@redact_options("stored and written in views")
 @click.option("--shadow", is_flag=True, help="Send each request as it came, and print what would have been sent.")
 @click.option(
     "--strict", is_flag=True, help="Refuse a request of which no view can be made. Default: send it as it came."
@@ -53,6 +56,8 @@ def serve_command(
     anthropic: str,
     openai: str,
     budget: int | None,
+    kinds: list[str],
+    patterns: tuple[str, ...],
     shadow: bool,
     strict: bool,
 ) -> None:
@@ -68,7 +73,8 @@ def serve_command(
     with places.blamed():
         store = None if place is None else places.writable(os.path.expanduser(place))
         try:
-            settings = proxy.ProxySettings(store, budget, anthropic, openai, shadow, strict, token)
+            options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
+            settings = proxy.ProxySettings(store, budget, anthropic, openai, shadow, strict, token, options=options)
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
             if store is not None:

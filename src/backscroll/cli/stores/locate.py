@@ -15,6 +15,7 @@ from backscroll.cli.group import BadInput
 from backscroll.errors import BackscrollError, CorruptionError
 from backscroll.ports import Store
 from backscroll.stores.addresses import KNOWN, open_store
+from backscroll.stores.names import KEYS
 from backscroll.stores.options import StorageOptions
 from backscroll.stores.wrappers import layered
 
@@ -99,9 +100,18 @@ def any_store(place: str) -> Store:
 
 
 def writable(place: str) -> Store:
-    """Open an existing store or create a new one, with what the environment wraps around it."""
+    """Open an existing store or create a new one, with what the environment wraps around it.
+
+    Raises `BadInput` for an encrypted store without its key: what is written would be plain text.
+    """
     with blamed():
-        return _with_layers(open_store(address_of(place)))
+        store = _with_layers(open_store(address_of(place)))
+        if "encrypted" not in store.capabilities and any(name.startswith(KEYS) for name in store.sessions()):
+            raise BadInput(
+                f"{place} is encrypted, and without its key plain text would be stored: set "
+                "BACKSCROLL_ENCRYPTION_KEY in the environment of this program"
+            )
+        return store
 
 
 def address_of(place: str) -> str | Path:

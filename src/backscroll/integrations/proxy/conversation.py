@@ -100,6 +100,10 @@ class ProxiedConversation(Conversation[Any]):
         natives = [history[index] for index in shown.indexes]
         return native if len(natives) == 1 and native is natives[0] else Shown(native, natives)
 
+    def _is_redacted(self, native: Any) -> bool:  # noqa: ARG002  the base asks for each
+        """Return `False`: the model has seen what the client wrote, and its reasoning may be bound to that."""
+        return False
+
 
 def _request_if_edited(
     state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any

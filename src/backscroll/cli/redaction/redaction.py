@@ -1,4 +1,4 @@
-"""What an import takes out of messages before they are stored."""
+"""Takes texts out of messages before they are stored."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -6,7 +6,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from backscroll.cli.mcp.secret_patterns import KINDS, SecretPattern
+from backscroll.cli.redaction.secret_patterns import KINDS, SecretPattern
 from backscroll.messages import Message
 from backscroll.messages.validation import MAX_DEPTH
 
