@@ -15,7 +15,7 @@ from backscroll.cli.compare_table import size
 from backscroll.cli.screen import line
 from backscroll.compaction.options import CachePricing
 from backscroll.evaluation.tune.candidates import GRID, Candidate
-from backscroll.evaluation.tune.judging import BALANCED, GOALS, LEVEL, Change, Evidence, Figures
+from backscroll.evaluation.tune.judging import BALANCED, GOALS, LEVEL, SHARES, Change, Evidence
 from backscroll.evaluation.tune.search import Trial
 from backscroll.evaluation.tune.split import Conversation
 from backscroll.evaluation.tune.tuning import Task, Tuned
@@ -25,6 +25,7 @@ UNITS = {
     "cost": "millions of input token equivalents a conversation, at the prices: its mean, and its relative change",
     "recall": "share 0 to 1 of the facts that requests over the budget needed that was in the view, in its context",
     "reachable": "share 0 to 1 that was in the view, or behind the one reference that was recalled",
+    "far_recall, far_reachable": "the same for facts last mentioned further back than the budget; they decide nothing",
     "kept": "mean of recall and reachable, and its relative change",
     "balanced": "the change of the cost less the change of what is kept; below 0 is better",
     "low, high": f"ends of the interval ({LEVEL:.0%}) of a change, by a bootstrap over conversations",
@@ -108,22 +109,22 @@ def _lines(halves: Sequence[Evidence | None], goal: str) -> Iterator[tuple[str, 
     yield "  change", each(lambda half: _percent(half.cost.mean))
     yield "  interval", each(lambda half: _interval(half.cost))
     yield "kept", [""] * len(halves)
-    yield "  defaults", each(lambda half: _kept(half.default))
-    yield "  candidate", each(lambda half: _kept(half.candidate))
+    yield "  defaults", each(lambda half: _share(half.default.kept))
+    yield "  candidate", each(lambda half: _share(half.candidate.kept))
     yield "  change", each(lambda half: _percent(half.kept.mean))
     yield "  interval", each(lambda half: _interval(half.kept))
     if goal == BALANCED:
         yield "cost less kept", [""] * len(halves)
         yield "  change", each(lambda half: _percent(half.balanced.mean))
         yield "  interval", each(lambda half: _interval(half.balanced))
-    for name in ("recall", "reachable"):
-        yield name, [""] * len(halves)
-        yield "  defaults", each(lambda half, of=name: f"{getattr(half.default, of):.1%}")
-        yield "  candidate", each(lambda half, of=name: f"{getattr(half.candidate, of):.1%}")
+    for name in SHARES:
+        yield name.replace("_", " "), [""] * len(halves)
+        yield "  defaults", each(lambda half, of=name: _share(getattr(half.default, of)))
+        yield "  candidate", each(lambda half, of=name: _share(getattr(half.candidate, of)))
 
 
-def _kept(figures: Figures) -> str:
-    return "-" if figures.kept is None else f"{figures.kept:.1%}"
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
 
 
 def _percent(share: float) -> str:
@@ -137,7 +138,8 @@ def _interval(change: Change) -> str:
 def _legend(task: Task) -> Iterator[Text]:
     yield Text(
         f"cost: of one conversation, in millions of input tokens at prices of {line(task.tariff.name)}; "
-        "kept: the mean of recall and reachable recall, as in backscroll compare",
+        "kept: the mean of recall and reachable recall, as in backscroll compare; far: of facts last mentioned further "
+        "back than the budget",
         style="dim",
     )
     yield Text(f"interval: {LEVEL:.0%}, by drawing conversations again and again, with seed {task.seed}", style="dim")

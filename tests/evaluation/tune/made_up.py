@@ -13,7 +13,12 @@ from backscroll.evaluation.tune.tuning import Task
 
 _SHORT = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
 OUTCOME: Outcome = replace(
-    replayed(Transcript("made up", "openai", _SHORT), budget=100), cost=1.0, recall=0.8, reachable=0.9
+    replayed(Transcript("made up", "openai", _SHORT), budget=100),
+    cost=1.0,
+    recall=0.8,
+    reachable=0.9,
+    far_recall=0.44,
+    far_reachable=0.55,
 )
 """What a replay gives where the test makes up nothing else."""
 

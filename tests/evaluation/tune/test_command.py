@@ -129,6 +129,7 @@ def test_tune_tables_fit_and_hold_both_halves(goal):
         for found in (tuned.chosen.evidence, tuned.judged.evidence):
             assert f"{100 * found.cost.low:+.1f} to {100 * found.cost.high:+.1f}%" in text
             assert f"{100 * found.kept.mean:+.1f}%" in text
+        assert (text.count("44.0%"), text.count("55.0%")) == (4, 4)  # far recall, on both sides of both halves
         assert ("cost less kept" in text) == (goal == "balanced")
         assert "The search ended after 6 trials" in " ".join(text.split())
 

@@ -29,6 +29,9 @@ LEVEL = 0.95
 _RESAMPLES = 2_000
 
 
+SHARES = ("recall", "reachable", "far_recall", "far_reachable")
+
+
 class Figures(NamedTuple):
     """What the replays of one conversation gave."""
 
@@ -37,6 +40,9 @@ class Figures(NamedTuple):
     recall: float | None
     """Means over its transcripts, as `backscroll compare` defines them; `None`: nothing was over the budget."""
     reachable: float | None
+    far_recall: float | None = None
+    """The same for facts last mentioned further back than the budget. They are shown, and decide nothing."""
+    far_reachable: float | None = None
 
     @property
     def kept(self) -> float | None:
@@ -49,9 +55,7 @@ def figures(rows: Sequence[Row]) -> Figures | None:
     done = [row.outcome for row in rows if row.outcome]
     if len(done) < len(rows) or any(one.refused or one.invalid or one.over_budget for one in done):
         return None
-    return Figures(
-        math.fsum(one.cost for one in done), mean(one.recall for one in done), mean(one.reachable for one in done)
-    )
+    return Figures(math.fsum(one.cost for one in done), *(mean(getattr(one, name) for one in done) for name in SHARES))
 
 
 class Pair(NamedTuple):
@@ -118,7 +122,7 @@ def judge(pairs: Sequence[Pair], seed: int) -> Evidence:
 
 def _means(found: Sequence[Figures]) -> Figures:
     cost = math.fsum(one.cost for one in found) / len(found)
-    return Figures(cost, mean(one.recall for one in found), mean(one.reachable for one in found))
+    return Figures(cost, *(mean(getattr(one, name) for one in found) for name in SHARES))
 
 
 class _Sums(NamedTuple):
