@@ -132,3 +132,34 @@ def test_marks_of_the_cache_make_no_message_another_one() -> None:
     (talk,) = talks_of(as_lines(anthropic()), "sent")
     assert all(step.appends for step in talk.steps)
     assert len(talk.said) == len(talk.requests[-1].messages)
+
+
+def test_a_body_of_a_model_and_messages_alone_is_a_request() -> None:
+    (talk,) = talks_of(json.dumps({"model": "gpt-5.4", "messages": transcript()[:2]}).encode(), "sent")
+    assert len(talk.requests) == 1
+
+
+def test_a_summary_before_all_messages_begins_no_span() -> None:
+    lines = [line("user", "Summary", "00:00", isCompactSummary=True), line("user", "Go on.", "00:01")]
+    (talk,) = talks_of(as_lines([*lines, line("user", "Summary", "00:02", isCompactSummary=True)]), "log")
+    assert list(talk.compacted) == []
+
+
+def test_requests_with_the_same_beginning_are_one_conversation() -> None:
+    """Even if a compaction left nothing else of it."""
+    bodies = chat(6)
+    task = bodies[-1]["messages"][:2]
+    digest = [{"role": "assistant", "content": "In short: " + LONG}, {"role": "user", "content": "Go on."}]
+    bodies.append({**bodies[-1], "messages": [*task, *digest, *transcript()[-9:-1]]})
+    bodies[-1]["messages"][4:] = [{"role": "assistant", "content": f"{at} {LONG}"} for at in range(9)]
+    (talk,) = talks_of(as_lines(bodies), "sent")
+    assert len(talk.requests) == 7
+
+
+def test_a_copy_costs_one_write_and_a_read_for_each_later_request() -> None:
+    messages = transcript()
+    messages[5]["content"] = messages[9]["content"] = LONG
+    (found,) = found_in_transcript(messages)
+    sends = sum(message["role"] == "assistant" for message in messages[10:])
+    assert found.sent == found.tokens * sends
+    assert found.cost == pytest.approx(found.tokens * (1.25 + 0.1 * (sends - 1)))
