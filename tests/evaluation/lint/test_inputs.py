@@ -156,7 +156,7 @@ def test_requests_with_the_same_beginning_are_one_conversation() -> None:
     assert len(talk.requests) == 7
 
 
-def test_a_copy_costs_one_write_and_a_read_for_each_later_request() -> None:
+def test_a_copy_costs_a_write_and_a_read_for_each_request() -> None:
     messages = transcript()
     messages[5]["content"] = messages[9]["content"] = LONG
     (found,) = found_in_transcript(messages)
