@@ -381,3 +381,14 @@ PARALLEL: list[Body] = [
 def test_valid_requests_of_rare_shapes_are_no_finding(body: Body) -> None:
     assert found_in([body]) == []
     assert found_in([body, copy.deepcopy(body)]) == []
+
+
+def test_time_in_the_prompt_of_a_single_request_is_a_note() -> None:
+    """Nothing shows whether the next request writes it again."""
+    body = {
+        "model": "claude-opus-5-5",
+        "system": "Be brief.\nThe current time is 2026-05-15 15:00:00.",
+        "messages": [{"role": "user", "content": "Hello."}],
+    }
+    (found,) = found_in([body])
+    assert (found.rule, found.severity, str(found.place)) == ("volatile-prefix", "note", "request 1, system[0]")

@@ -42,7 +42,7 @@ _LABELED = (
 
 
 def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
-    yield from _seen(talk, costs) if talk.requests else _suspected(talk, costs)
+    yield from _seen(talk, costs) if len(talk.requests) > 1 else _suspected(talk, costs)
 
 
 def _seen(talk: Talk, costs: Costs) -> Iterator[Found]:
@@ -62,24 +62,34 @@ def _seen(talk: Talk, costs: Costs) -> Iterator[Found]:
 
 
 def _suspected(talk: Talk, costs: Costs) -> Iterator[Found]:
-    """Look at the system prompt of a transcript, of which only one version is known. One that several conversations
-    share holds nothing of any of them.
+    """Look at a system prompt of which only one version is known. One that several conversations share holds nothing of
+    any of them.
     """
     if talk.is_usual:
         return
+    for place, text, tokens in _prompts(talk, costs):
+        what = next((what for what, pattern in _LABELED if pattern.search(text)), None)
+        if what is not None:
+            yield Found(
+                place,
+                f"the system prompt holds {what}; if each request writes it again, nothing behind it is cached",
+                tokens,
+                severity="note",
+            )
+
+
+def _prompts(talk: Talk, costs: Costs) -> Iterator[tuple[Place, str, int]]:
+    """Yield each system prompt with its place and its tokens."""
+    for request in talk.requests:
+        for at, block in enumerate(request.system):
+            text = block.get("text") if isinstance(block, dict) else None
+            if isinstance(text, str):
+                yield Place(f"system[{at}]", request.number), text, costs.text(text)
     for said in talk.said:
         if not said.reading.is_system:
             return
         text = "\n".join(part.text for part in said.reading.parts if part.kind == "text")
-        for what, pattern in _LABELED:
-            if pattern.search(text):
-                yield Found(
-                    said.place,
-                    f"the system prompt holds {what}; if each request writes it again, nothing behind it is cached",
-                    costs.message(said.message),
-                    severity="note",
-                )
-                break
+        yield said.place, text, costs.message(said.message)
 
 
 RULES = (
