@@ -44,6 +44,8 @@ class Agent:
         self.history: list[Message] = []
         self.calls: list[tuple[str, str]] = []
         """Calls that wait for their results: id and path."""
+        self.between: list[Message] = []
+        """Sent behind what the user or the tools say."""
         self.asked = 0
 
     def run(self, requests: int) -> None:
@@ -54,6 +56,7 @@ class Agent:
                 self.history += self.results([(call, f"{path}\n{LINES}") for call, path in self.calls])
             else:
                 self.history.append(self.said(f"Question {self.asked}. {LINES[:600]}"))
+            self.history += self.between
             answer = self.ask()
             self.calls = self.answered(answer)
 

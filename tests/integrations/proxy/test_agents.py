@@ -92,3 +92,18 @@ def test_refusal_is_answered_by_a_shorter_request(stack, proxy_of, kind, after):
         assert len(json.dumps(server.bodies[-2])) > len(json.dumps(server.bodies[-1]))
         agent.run(8)
     assert server.refusals == []
+
+
+@each_api
+def test_system_messages_in_the_middle_reach_the_model(stack, proxy_of, kind):
+    """Beside a system prompt, and where the API takes them; the newest ones are in each view."""
+    server = stack.enter_context(serving(kind.fake(replies=scripted()).create))
+    agent = stack.enter_context(closing(kind(proxy_of(server.url, budget=BUDGET).url)))
+    for number in range(20):
+        agent.run(2)
+        rule = {**agent.said(f"Rule {number}."), "role": "system"}
+        agent.between = [rule] if number % 2 else []
+        agent.run(1)
+        agent.between = []
+    assert server.refusals == []
+    assert "Rule 19." in json.dumps(server.bodies[-1])

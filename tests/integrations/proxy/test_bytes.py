@@ -14,6 +14,7 @@ ODD = (
     b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}],"model":"claude-opus-5-5"}\n'
 )
 PATHS = ("/v1/messages", "/v1/chat/completions", "/v1/responses")
+COUNTING = "/v1/messages/count_tokens"
 
 
 def test_request_below_the_threshold_arrives_as_it_was_sent(provider, proxy_of):
@@ -32,7 +33,7 @@ def test_request_below_the_threshold_arrives_as_it_was_sent(provider, proxy_of):
     assert proxy.outcomes() == ["as it came"]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, COUNTING])
 @pytest.mark.parametrize(
     "body",
     [

@@ -3,12 +3,13 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from itertools import pairwise
 
 import pytest
 
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
-from tests.integrations.proxy.conversations import ask, body_of, sent, turns
+from tests.integrations.proxy.conversations import LONG, ask, body_of, sent, turns
 from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.recording import Answer, counted
 
@@ -47,6 +48,20 @@ def test_a_changed_system_prompt_is_the_same_conversation(proxy, store):
     for number in range(1, 9, 2):
         ask(proxy, turns(4)[:number], system=f"It is {number} o'clock.")
     assert lengths(store) == [7]
+
+
+@pytest.mark.parametrize(("path", "key"), [("/v1/chat/completions", "messages"), ("/v1/responses", "input")])
+def test_a_changed_system_message_is_the_same_conversation(provider, proxy, store, path, key):
+    """Where the prompt is among the messages, all of it is sent, and the rest of the view holds its beginning."""
+    history = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at} {LONG}"} for at in range(60)]
+    for number in range(1, 60, 2):
+        prompts = [{"role": "system", "content": f"It is {number}."}, {"role": "developer", "content": "Be kind."}]
+        body = {"model": "gpt-5", key: [*prompts, *history[:number]]}
+        proxy.client.post(path, content=json.dumps(body))
+        assert json.loads(provider.got[-1].body)[key][:2] == prompts
+    assert lengths(store) == [59]
+    views = [json.loads(got.body)[key][2:] for got in provider.got]
+    assert 1 <= sum(before != after[: len(before)] for before, after in pairwise(views)) <= 8
 
 
 def test_sessions_of_a_client_are_apart(proxy, store):

@@ -1,6 +1,7 @@
 """Answers are handed on as they come, and end as they end there."""
 
 import json
+import socket
 import threading
 
 import httpx
@@ -111,6 +112,35 @@ def test_provider_that_cannot_be_reached_is_an_error(proxy_of):
     assert answer.status_code == 502
     assert "cannot be reached" in answer.json()["error"]["message"]
     assert proxy.outcomes() == ["refused"]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_answer_that_breaks_off_at_once_is_an_error(provider, proxy_of, status):
+    """Nothing reached the client yet, so it can send the request again."""
+    headers = (("content-type", "text/event-stream"), ("content-length", "9999"))
+    provider.usual = lambda _: Answer(status, headers, (lambda: False,), has_length=False)
+    proxy = proxy_of(provider.url)
+    assert proxy.client.post("/v1/messages", content=body_of(turns(1))).status_code == 502
+    assert proxy.outcomes() == ["refused"]
+
+
+@pytest.mark.parametrize("target", ["/v1/x#y", "/" + "x" * 66_000])
+def test_address_that_cannot_be_used_is_an_error_of_the_client(provider, proxy_of, target):
+    proxy = proxy_of(provider.url)
+    with socket.create_connection(("127.0.0.1", int(proxy.url.rpartition(":")[2]))) as client:
+        client.sendall(f"GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 400"
+    assert provider.got == []
+
+
+def test_odd_events_are_handed_on(provider, proxy_of):
+    odd = [{"type": "message_delta", "delta": "x"}, {"type": "error", "error": "x"}, {"response": []}]
+    pieces = [b"data: " + json.dumps({"usage": {}, **each}).encode() + b"\n\n" for each in odd]
+    provider.usual = lambda _: stream(*pieces)
+    proxy = proxy_of(provider.url)
+    assert proxy.client.post("/v1/messages", content=body_of(turns(1))).content == b"".join(pieces)
+    assert proxy.outcomes() == ["as it came"]
+    assert proxy.reports[0].why == ""
 
 
 @pytest.mark.parametrize(

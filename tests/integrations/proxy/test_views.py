@@ -193,3 +193,48 @@ def test_answer_that_was_cut_makes_the_next_view_shorter(provider, proxy_of):
     assert ask(proxy, history[:61]).content == cut
     ask(proxy, history)
     assert len(provider.got[1].body) < len(provider.got[0].body)
+
+
+def test_request_that_looks_back_and_is_too_long_gets_a_view(provider, proxy_of):
+    """A client that asks for an earlier answer once more: its request would not fit either."""
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(30)
+    ask(proxy, history)
+    before = provider.got[-1].body
+    for _ in range(2):
+        ask(proxy, history[:-4])
+    ask(proxy, history)
+    assert proxy.outcomes(4) == ["compacted"] * 4
+    assert len(sent(provider.got[1])) < len(history[:-4])
+    assert provider.got[1].body == provider.got[2].body
+    assert provider.got[3].body == before
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_prompts_among_responses_items_stay(provider, proxy_of, role):
+    """Codex sends `instructions` and messages of a developer."""
+    items = [{"role": role, "content": "Rule one."}, {"role": "user", "content": "Go."}]
+    for at in range(30):
+        call = {"call_id": f"c{at}", "name": "f"}
+        items += [{"type": "function_call", "arguments": "{}", **call}]
+        items += [{"type": "function_call_output", "call_id": f"c{at}", "output": LONG}]
+        items += [{"role": role, "content": "Rule two."}, {"role": "user", "content": "Next."}] if at == 28 else []
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    body = {"model": "gpt-5", "instructions": "Be kind.", "input": items}
+    proxy.client.post("/v1/responses", content=json.dumps(body))
+    shown = json.loads(provider.got[0].body)["input"]
+    assert proxy.outcomes() == ["compacted"]
+    assert shown[0] == items[0]
+    assert {"role": role, "content": "Rule two."} in shown
+
+
+def test_count_has_no_more_marks_than_a_request_may_have(provider, proxy_of):
+    proxy, history = proxy_of(provider.url, budget=BUDGET), turns(32)
+    system = [{"type": "text", "text": "Be kind.", **MARK}]
+    for end, path in ((61, "/v1/messages"), (65, "/v1/messages/count_tokens")):
+        messages = json.loads(json.dumps(history[:end]))
+        for each in messages[-3::2]:
+            each["content"][-1] |= MARK
+        ask(proxy, messages, system=system, path=path)
+    assert proxy.outcomes(2) == ["compacted", "counted"]
+    assert sent(provider.got[1])[-4:] == history[-4:]
+    assert max(marks(json.loads(got.body)) for got in provider.got) <= 4

@@ -70,7 +70,8 @@ class AnswerReader:
         if kind == "message_start" and isinstance(event.get("message"), dict):
             self._add({**event["message"], "type": "message"})
         elif kind == "message_delta":
-            self._add({**(event.get("delta") or {}), **event})
+            delta = event.get("delta")
+            self._add({**(delta if isinstance(delta, dict) else {}), **event})
         elif isinstance(event.get("response"), dict):
             self._event = event if event["response"].get("usage") else self._event
         elif event.get("usage"):

@@ -9,6 +9,7 @@ from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
 from backscroll.integrations.proxy.translation import BlockTranslation
 from backscroll.messages.items import kind_of
+from backscroll.view.cache_marks import in_blocks
 
 _SESSION = re.compile(r"session_([0-9A-Za-z-]{8,64})")
 """Claude Code's session in `metadata.user_id`."""
@@ -42,6 +43,21 @@ class Anthropic(Protocol):
         if any(kind_of(block) == "compaction" for item in items for block in _blocks(item)):
             return "the client lets the provider compact"
         return None
+
+    def placed(self, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the items with each system message as the user's that is not behind a turn of the user, or directly
+        before one: the API refuses it there, and what the view leaves out was around it.
+        """
+        roles = [item.get("role") for item in items]
+        found = list(items)
+        for at, item in enumerate(items):
+            if roles[at] != "system":
+                continue
+            before = next((role for role in reversed(roles[:at]) if role != "system"), None)
+            after = next((role for role in roles[at:] if role != "system"), None)
+            if (before != "user" or after == "user") and item.get("content"):
+                found[at] = in_blocks({"role": "user", "content": item["content"]})
+        return found
 
     def system(self, fields: Fields) -> str | None:
         """Return the text of `system`."""

@@ -23,9 +23,8 @@ class Exchange:
 
     def __init__(self, conversation: ProxiedConversation, request: ManagedRequest, name: str) -> None:
         self.conversation = conversation
-        self._protocol, self._body, self._natives, self._call = (
-            request.protocol, request.body, request.natives, request.call,
-        )  # fmt: skip  # one thought
+        self._protocol, self._body, self._call = request.protocol, request.body, request.call
+        self._prompts, self._natives = request.prompts, request.natives
         self._before = conversation.newest
         conversation.works_in(request.folder)
         self._retry = OverflowRetry(conversation)
@@ -93,8 +92,7 @@ class Exchange:
 
     def _texts(self, view: Sequence[Any]) -> list[str]:
         """Return the messages of a view as JSON, those of the client in its own words."""
-        items: list[dict[str, Any]] = []
-        likes: list[Any] = []
+        items, likes = list(self._prompts), list[Any](self._prompts)
         digest = previous = None
         before = self._newest_before()
         for each in view:
@@ -107,7 +105,7 @@ class Exchange:
             items += shown
             likes += like if len(like) == len(shown) else [None] * len(shown)
         given = marks_of(self._body.items)
-        marked = remarked(items, given, self._body.fields, digest=digest, previous=previous)
+        marked = remarked(self._protocol.placed(items), given, self._body.fields, digest=digest, previous=previous)
         return self.conversation.spelling.texts(marked, likes)
 
     def _newest_before(self) -> Any:

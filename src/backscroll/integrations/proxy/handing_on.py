@@ -87,15 +87,15 @@ class HandingOn:
         except MessageError as error:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
-        if incoming.path.endswith(_COUNTING):
-            counted = self._managing.counted(protocol, incoming.headers, body)
-            report.what, report.sent_bytes = outcomes.COUNTED, len(counted or raw)
-            return None, raw if counted is None or self._settings.shadow else counted
-        report.why = protocol.left_alone(incoming.headers, body.fields, body.items) or ""
-        if report.why:
-            report.what = outcomes.LEFT_ALONE
-            return None, raw
         try:
+            if incoming.path.endswith(_COUNTING):
+                counted = self._managing.counted(protocol, incoming.headers, body)
+                report.what, report.sent_bytes = outcomes.COUNTED, len(counted or raw)
+                return None, raw if counted is None or self._settings.shadow else counted
+            report.why = protocol.left_alone(incoming.headers, body.fields, body.items) or ""
+            if report.why:
+                report.what = outcomes.LEFT_ALONE
+                return None, raw
             exchange = await stack.enter_async_context(self._managing.exchange(protocol, incoming.headers, body))
         except Exception as error:
             report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
@@ -121,14 +121,18 @@ class HandingOn:
         while True:
             try:
                 response = await self._upstream.send(incoming, content, is_read=exchange is not None)
+                try:
+                    shorter = await self._handed_on(response, exchange, send, report)
+                finally:
+                    await response.aclose()
+            except httpx.InvalidURL as error:
+                raise _RefusedHereError(400, f"the request has an address that cannot be used: {error}") from error
             except httpx.TransportError as error:
+                if report.status:  # the client has the beginning of the answer
+                    raise
                 raise _RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
-            try:
-                shorter = await self._handed_on(response, exchange, send, report)
-            finally:
-                await response.aclose()
             if shorter is None:
                 return
             content, report.refusals = shorter, report.refusals + 1

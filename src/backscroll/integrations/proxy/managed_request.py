@@ -1,8 +1,11 @@
 """A request that is managed: its messages, which conversations it may belong to, and what goes with the messages."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.proxy.noting import folder_in
-from backscroll.integrations.proxy.protocol import Headers, Protocol
+from backscroll.integrations.proxy.protocol import Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.manager.base import MAIN
 from backscroll.tokens.windows import window_of
@@ -28,25 +31,30 @@ class ManagedRequest:
 
     def __init__(self, protocol: Protocol, headers: Headers, body: RequestBody, budget: int | None = None) -> None:
         self.protocol, self.body = protocol, body
-        self.natives = protocol.natives(body.items)
-        """Its messages."""
+        natives = protocol.natives(body.items)
+        prompts = protocol.prompts(natives)
+        self.prompts, self.natives = protocol.items(natives[:prompts]), natives[prompts:]
+        """The system prompt, where it is among the messages, and all other messages."""
         key, opening = protocol.session_key(headers, body.fields), protocol.opening(self.natives)
         self.group = f"{protocol.name}/{key}/{opening}"
         """What the conversations have in common that it may belong to: the client's id and the first message."""
         self.folder = folder_in([protocol.system(body.fields) or "", *(item.text for item in body.items[:_BEGINNING])])
         """Where its agent works, if it says so."""
-        self.call = _call(protocol, headers, body, budget)
+        self.call = _call(protocol, headers, body, self.prompts, budget)
         """What goes with the messages."""
 
 
-def _call(protocol: Protocol, headers: Headers, body: RequestBody, budget: int | None) -> ModelCall:
+def _call(
+    protocol: Protocol, headers: Headers, body: RequestBody, prompts: Sequence[Any], budget: int | None
+) -> ModelCall:
     fields = body.fields
     model, tools = fields.get("model"), fields.get("tools")
     lane = model if isinstance(model, str) and model else MAIN
     if budget is None:
         budget = _budget(lane, protocol.max_output(fields), is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""))
     usable = tools if isinstance(tools, list) and all(isinstance(each, dict) for each in tools) else None
-    return ModelCall(budget=budget, lane=lane, tools=usable, system=protocol.system(fields))
+    system = "\n\n".join(filter(None, (protocol.system(fields), *(text_of(each.get("content")) for each in prompts))))
+    return ModelCall(budget=budget, lane=lane, tools=usable, system=system or None)
 
 
 def _budget(model: str, max_output: int | None, *, is_long: bool) -> int | None:

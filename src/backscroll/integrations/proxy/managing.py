@@ -20,6 +20,7 @@ from backscroll.integrations.proxy.request_body import RequestBody, text_of
 from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.notices import warn
+from backscroll.view.cache_marks import without_marks
 
 _LARGE = 1_000_000
 """Bytes of a body from which it is read in a thread: reading takes 5 ms a megabyte, and all others would wait."""
@@ -71,7 +72,8 @@ class Managing:
 
     @asynccontextmanager
     async def exchange(self, protocol: Protocol, headers: Headers, body: RequestBody) -> AsyncIterator[Exchange | None]:
-        """Return the request with its view; `None` if it only looks back at an earlier part of a conversation.
+        """Return the request with its view; `None` if it only looks back at an earlier part of a conversation
+        and nothing is left out of it.
 
         Raises:
             BackscrollError: It cannot be managed.
@@ -88,11 +90,13 @@ class Managing:
             warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {error}")
             place = self._in_memory[protocol.name]
             entered = await _entered(place, request)
+        if entered is None:
+            yield await _looking_back(place, request)
+            return
         try:
             yield entered
         finally:
-            if entered is not None:
-                place.conversations.leave(entered.conversation)
+            place.conversations.leave(entered.conversation)
 
     def counted(self, protocol: Protocol, headers: Headers, body: RequestBody) -> bytes | None:
         """Return the body that asks for the length of a view instead of that of the whole conversation; `None` where
@@ -103,7 +107,8 @@ class Managing:
         newest = None if found is None else found.newest
         if newest is None or newest.texts is None:
             return None
-        return body.with_items([*newest.texts, *map(text_of, protocol.items(request.natives[newest.messages :]))])
+        more = protocol.items(request.natives[newest.messages :])  # the view has all marks that there may be
+        return body.with_items([*newest.texts, *(text_of(without_marks(item), item) for item in more)])
 
     async def warm(self) -> None:
         """Load what the first view needs, so that no request waits for it."""
@@ -141,3 +146,12 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
             place.conversations.leave(exchange.conversation)
             raise
         return exchange
+
+
+async def _looking_back(place: Place, request: ManagedRequest) -> Exchange | None:
+    """Return a request that its conversation has gone on from, in one of its own for as long as it lasts; `None` where
+    nothing is left out.
+    """
+    exchange = Exchange(place.conversations.unnamed(), request, "")
+    await exchange.prepare()
+    return exchange if exchange.is_rewritten else None

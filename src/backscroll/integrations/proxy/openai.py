@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.integrations.item_runs import Grouping, kind_of
-from backscroll.integrations.item_translation import ItemTranslation
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
-from backscroll.integrations.proxy.translation import WireTranslation
+from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation
 
 _IDS = ("session-id", "session_id", "thread-id", "thread_id", "conversation_id", "x-session-id", "x-session-affinity")
 _COMPACTIONS = ("compaction", "compaction_trigger")
@@ -54,7 +53,7 @@ class Responses(_OpenAI):
     name = "responses"
     path = re.compile(r"(?:/v1)?/responses")
     list_key = "input"
-    translation = ItemTranslation()
+    translation = RunTranslation()
 
     def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
         """Return the reason where the provider shortens the conversation, or keeps it."""

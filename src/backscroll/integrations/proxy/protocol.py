@@ -63,19 +63,26 @@ class Protocol(ABC):
         """Return the messages in which the items of a request are stored."""
         return items
 
+    def prompts(self, natives: Sequence[Any]) -> int:
+        """Return how many messages at the beginning are the system prompt, which may change in a session."""
+        spoken = (at for at, each in enumerate(natives) if self.translation.to_message(each)["role"] not in _PROMPTS)
+        return next(spoken, 0)
+
     def items(self, natives: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the items of messages."""
         return list(natives)
+
+    def placed(self, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the items of a view in roles that the API takes at their places. The others stay the same objects."""
+        return list(items)
 
     def spelling(self, native: Any) -> int:
         """Return a hash of a message as the client wrote it."""
         return hash(native.text)
 
     def opening(self, natives: Sequence[Any]) -> str:
-        """Return a short digest of the first message that is no system prompt, which may change in a session."""
-        spoken = (native for native in natives if self.translation.to_message(native)["role"] not in _PROMPTS)
-        first = next(spoken, None)
-        said = None if first is None else self.translation.says(first)
+        """Return a short digest of the first message."""
+        said = self.translation.says(natives[0]) if natives else None
         text = json.dumps(said, sort_keys=True, default=str)
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_OPENING]
 

@@ -49,7 +49,7 @@ class RequestBody:
         return f"{self._before}[{','.join(texts)}]{self._after}".encode()
 
 
-def text_of(item: dict[str, Any], like: Given | None = None) -> str:
+def text_of(item: dict[str, Any], like: dict[str, Any] | None = None) -> str:
     """Return a message as JSON, in the client's own words as far as it says the same.
 
     Args:
@@ -58,4 +58,4 @@ def text_of(item: dict[str, Any], like: Given | None = None) -> str:
     """
     if isinstance(item, Given):
         return item.text
-    return written(item) if like is None else respelled(item, like, like.text)
+    return respelled(item, like, like.text) if isinstance(like, Given) else written(item)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from backscroll.integrations.item_runs import Run
+from backscroll.integrations.item_translation import ItemTranslation
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 from backscroll.view.cache_marks import in_blocks, without_marks
@@ -13,7 +15,7 @@ class WireTranslation(Translation[dict[str, Any]]):
 
     def to_message(self, native: dict[str, Any]) -> Message:
         """Return the message without marks, which move from request to request."""
-        return {key: value for key, value in without_marks(native).items() if key != "metadata"}
+        return _kept({key: value for key, value in without_marks(native).items() if key != "metadata"})
 
     def to_native(self, message: Message, natives: Sequence[dict[str, Any]]) -> dict[str, Any]:  # noqa: ARG002  a copy lacks nothing
         """Return the message as it is sent."""
@@ -35,3 +37,18 @@ class BlockTranslation(WireTranslation):
         """Return the message as it is sent; one that Backscroll wrote in blocks, with a mark or without."""
         found = super().to_native(message, natives)
         return found if natives else in_blocks(found)
+
+
+class RunTranslation(ItemTranslation):
+    """Runs of items of OpenAI's Responses API."""
+
+    def to_message(self, native: Run) -> Message:
+        """Return the message to store."""
+        return _kept(super().to_message(native))
+
+
+def _kept(message: Message) -> Message:
+    """Return a message that the request's system prompt does not replace: the client sends both."""
+    if message.get("role") != "system":
+        return message
+    return {**message, "metadata": {**(message.get("metadata") or {}), "source": "hook"}}
