@@ -103,3 +103,17 @@ def test_secrets_are_not_stored_and_views_keep_what_was_said(provider, proxy_of)
     with ContextManager(store=store, session=name) as context:
         assert key not in str(context.get_messages())
     assert key not in str(list(store.read(name)))
+
+
+def test_edit_is_undone_after_a_request_that_had_no_view(provider, proxy_of):
+    """The edit was loaded before its view failed, so the next request is compared with all of it."""
+    store, history = MemoryStore(), turns(30)
+    edited = [*history[:2], turns(1, "other")[2] | {"content": [{**history[2]["content"][0], "content": "other"}]}]
+    proxy = proxy_of(provider.url, budget=2_000, store=store)
+    ask(proxy, history)
+    ask(proxy, [*edited, *history[3:]], tools=[{"name": "t", "description": "x " * 6_000, "input_schema": {}}])
+    ask(proxy, history)
+    assert proxy.outcomes(3) == ["compacted", "not managed", "compacted"]
+    (name,) = store.sessions()
+    with ContextManager(store=store, session=name) as context:
+        assert context.get_messages()[2]["content"] == history[2]["content"]

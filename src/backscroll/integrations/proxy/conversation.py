@@ -84,10 +84,11 @@ class ProxiedConversation(Conversation[Any]):
             MessageError: A message cannot be stored.
             StoreError: The store failed.
         """
-        older = max(0, len(self._spelled) - COMPARED)  # the newest are compared in any case: marks move there
-        same = len(spelled) >= len(self._spelled) and self._spelled[:older] == array("q", spelled[:older])
         await self._turn.acquire_async()
         try:
+            known, self._spelled = self._spelled, array("q")  # if this fails, all is compared next time
+            older = max(0, len(known) - COMPARED)  # the newest are compared in any case: marks move there
+            same = 0 < len(known) <= len(spelled) and known[:older] == array("q", spelled[:older])
             steps = self._requested(history, call._replace(first=not same), _request_if_edited)
             view = await run_async_each(self._opened, steps)
             self._spelled = array("q", spelled)
