@@ -77,6 +77,7 @@ def test_keys_and_headers_are_not_stored(provider, proxy_of, tmp_path):
         ({"openai": "ftp://x"}, "`openai` must be an address"),
         ({"openai": "https://x/?a=1"}, "without a query"),
         ({"budget": 10}, "at least 1,000 tokens"),
+        ({"store_timeout": 0.0}, "above 0 seconds"),
         ({"store_rest": -1.0}, "0 seconds or more"),
         ({"token": "short"}, "at least 16"),
         ({"token": "with/slash/and/more"}, "letters, digits"),

@@ -1,5 +1,8 @@
 """What fails here never stops a request, unless the user wants that."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from backscroll import ContextManager
@@ -117,3 +120,31 @@ def test_edit_is_undone_after_a_request_that_had_no_view(provider, proxy_of):
     (name,) = store.sessions()
     with ContextManager(store=store, session=name) as context:
         assert context.get_messages()[2]["content"] == history[2]["content"]
+
+
+class HangingStore(MemoryStore):
+    """A store whose server does not answer, for a while."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_back = threading.Event()
+        self.thread = ThreadPoolExecutor(1)
+
+    def append(self, *given, **named):
+        def work():
+            self.is_back.wait(30)
+            return super(HangingStore, self).append(*given, **named).result()
+
+        return self.thread.submit(work)
+
+
+def test_store_that_hangs_does_not_stop_a_conversation(provider, proxy_of):
+    store = HangingStore()
+    proxy, history = proxy_of(provider.url, budget=BUDGET, store=store, store_timeout=0.3), turns(30)
+    try:
+        assert ask(proxy, history[:59]).status_code == 200
+        assert ask(proxy, history).status_code == 200
+        assert proxy.outcomes(2) == ["compacted", "compacted"]
+    finally:
+        store.is_back.set()
+        store.thread.shutdown()

@@ -80,14 +80,16 @@ class Managing:
         """
         request = ManagedRequest(protocol, headers, body, self._settings.budget)
         place = self._place(protocol)
+        is_stored = place is not self._in_memory[protocol.name]
         try:
-            entered = await _entered(place, request)
-        except StoreError as error:
-            if place is self._in_memory[protocol.name]:
+            async with asyncio.timeout(self._settings.store_timeout if is_stored else None):
+                entered = await _entered(place, request)
+        except (StoreError, TimeoutError) as error:
+            if not is_stored:
                 raise
-            rest = self._settings.store_rest
+            rest, why = self._settings.store_rest, str(error) or "it does not answer"
             self._rests_until = time.monotonic() + rest
-            warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {error}")
+            warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {why}")
             place = self._in_memory[protocol.name]
             entered = await _entered(place, request)
         if entered is None:
