@@ -78,6 +78,21 @@ def test_killed_proxy_goes_on_where_it_was(provider, tmp_path):
 NAMED = {"x-api-key": "k", "x-claude-code-session-id": "s1"}
 
 
+def test_commands_read_the_store_while_the_proxy_runs(provider, tmp_path):
+    """And what they show grows with the next request."""
+    store = str(tmp_path / "a.db")
+    shown = []
+    with serving(provider.url, "--store", store) as (proxy, _):
+        for number in (41, 61):
+            ask(proxy, turns(30)[:number])
+            done = subprocess.run(
+                [sys.executable, "-m", "backscroll.cli.main", "export", store, "-"], capture_output=True, check=True
+            )
+            shown.append(done.stdout.decode())
+    assert ["t19.txt" in text for text in shown] == [True, True]
+    assert ["t29.txt" in text for text in shown] == [False, True]
+
+
 def test_end_says_what_all_requests_came_to(provider, tmp_path):
     with serving(provider.url, "--store", str(tmp_path / "a.db"), COLUMNS="60") as (proxy, process):
         ask(proxy, turns(30))

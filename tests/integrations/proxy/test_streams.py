@@ -7,6 +7,7 @@ import threading
 import httpx
 import pytest
 
+from backscroll import events
 from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.recording import Answer, message, stream
 
@@ -187,6 +188,21 @@ def test_usage_is_read_from_streams_in_any_pieces(provider, proxy_of, path, even
     proxy.client.post(path, content=json.dumps({"model": "m", "messages": said, "input": said, "stream": True}))
     proxy.outcomes()
     assert (proxy.reports[0].input_tokens, proxy.reports[0].cached_tokens) == tokens
+
+
+def test_reasoning_that_the_provider_left_out_is_an_event(provider, proxy_of):
+    """The stream says so, and the manager hears of it."""
+    heard = []
+    left = [{"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "model_binding_mismatch"}]
+    begun = {"type": "message_start", "message": {"usage": {"input_tokens": 7}, "input_transformations": left}}
+    provider.usual = lambda _: stream(b"data: " + json.dumps(begun).encode() + b"\n\n", LAST)
+    proxy = proxy_of(provider.url, options={"on_event": lambda name, payload: heard.append((name, payload))})
+    for number in (1, 2):  # an event comes with the next request
+        proxy.client.post("/v1/messages", content=body_of(turns(number), stream=True))
+        proxy.outcomes(number)
+    assert [payload["reasons"] for name, payload in heard if name == events.REASONING_DROPPED] == [
+        {"model_binding_mismatch": 1}
+    ]
 
 
 def test_totals_are_shown_while_the_proxy_runs(provider, proxy_of):
