@@ -8,6 +8,7 @@ import pytest
 
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses, Reply, reply
 from tests.integrations.clients.fake_chat import FakeChat
+from tests.long_run import usually
 
 LINES = "".join(f"line {number}: nothing of note happened here\n" for number in range(24))
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -197,4 +198,6 @@ class ResponsesAgent(ChatAgent):
 
 
 AGENTS = (AnthropicAgent, ChatAgent, ResponsesAgent)
-each_api = pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.format) for kind in AGENTS])
+each_api = pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.format)
+mostly_anthropic = pytest.mark.parametrize("kind", usually(AGENTS, 1), ids=lambda kind: kind.format)
+"""The others are for the long run: what is tested is the same for all."""

@@ -1,5 +1,6 @@
 """A proxy on a port of its own, as its users run it."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -40,14 +41,32 @@ def proxied(provider: str, **settings: object) -> Iterator[Running]:
             log=running.reports.append,
             totals=running.totals,
         )
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on"))
+        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.005)
+        server.ready.wait(20)
         try:
             with running.client:
                 yield running
         finally:
-            server.should_exit = True
+            server.end()
             thread.join(10)
+
+
+class _Server(uvicorn.Server):
+    """A server that ends when it is asked to, and not a tenth of a second later."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+
+    async def main_loop(self) -> None:
+        """Wait until the end."""
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        self.ready.set()
+        await self._ended.wait()
+
+    def end(self) -> None:
+        """End it, from another thread."""
+        self.should_exit = True
+        self._loop.call_soon_threadsafe(self._ended.set)

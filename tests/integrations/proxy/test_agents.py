@@ -8,7 +8,7 @@ import pytest
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.clients.provider_server import serving
-from tests.integrations.proxy.agents import each_api, scripted
+from tests.integrations.proxy.agents import each_api, mostly_anthropic, scripted
 from tests.long_run import usually
 
 BUDGET = 6_000
@@ -49,7 +49,7 @@ def test_agent_behind_the_proxy_is_never_refused(stack, proxy_of, kind, is_strea
     assert max(report.input_tokens for report in proxy.reports) <= BUDGET
 
 
-@each_api
+@mostly_anthropic
 def test_everything_but_the_newest_answer_is_stored(stack, proxy_of, kind):
     store = MemoryStore()
     server = stack.enter_context(serving(kind.fake(replies=scripted()).create))
@@ -76,7 +76,7 @@ def texts_of(value):
 
 @each_api
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
-@pytest.mark.parametrize("after", usually([18, 20, 13, 14, 15, 16, 17, 19, 22, 27, 31], 2))
+@pytest.mark.parametrize("after", usually([18, 20, 13, 14, 15, 16, 17, 19, 22, 27, 31], 1))
 def test_refusal_is_answered_by_a_shorter_request(stack, proxy_of, kind, after):
     """The client sees nothing of it, its next requests stay as short, and reasoning stays valid."""
     server = stack.enter_context(serving(kind.fake(replies=scripted()).create))
@@ -94,7 +94,7 @@ def test_refusal_is_answered_by_a_shorter_request(stack, proxy_of, kind, after):
     assert server.refusals == []
 
 
-@each_api
+@mostly_anthropic
 def test_system_messages_in_the_middle_reach_the_model(stack, proxy_of, kind):
     """Beside a system prompt, and where the API takes them; the newest ones are in each view."""
     server = stack.enter_context(serving(kind.fake(replies=scripted()).create))
