@@ -33,6 +33,7 @@ def files(tmp_path):
 # -- large messages --
 
 
+@pytest.mark.long
 def test_message_of_50_mb_is_offloaded_and_recalled_by_page(tmp_path):
     """A message of 50 megabytes is stored, offloaded and recalled page by page."""
     text = "".join(f"line {number % 997} of a very long log\n" for number in range(1_900_000))[:50_000_000]

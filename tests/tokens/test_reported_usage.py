@@ -126,7 +126,7 @@ WRONG = [totals_before, twice, twice_at_times, totals, totals_with_answers, twic
     ("outside", "factor"),
     [(3_000, 1.5), *(pytest.param(outside, 1.0, marks=pytest.mark.long) for outside in (0, 3_000, 15_000))],
 )
-@pytest.mark.parametrize("report", usually(WRONG, 3))
+@pytest.mark.parametrize("report", usually(WRONG, 2))
 def test_views_of_a_wrong_caller_are_as_large_as_others(report, outside, factor):
     """And they stay so when it is mended. The first requests are small in any case."""
     agent, other = Agent(outside, factor).work(report), who_is_right(outside, factor)
@@ -190,7 +190,7 @@ def test_a_given_overhead_is_not_warned_of():
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
-@pytest.mark.parametrize("first", [11_000, 17_000, 10**6])
+@pytest.mark.parametrize("first", usually([11_000, 17_000, 10**6], 1))
 def test_a_first_report_that_is_wrong_is_forgotten(first):
     agent, other = Agent(), Agent()
     agent.work(lambda *_: {"input_tokens": first}, 1, 1)

@@ -198,6 +198,5 @@ class ResponsesAgent(ChatAgent):
 
 
 AGENTS = (AnthropicAgent, ChatAgent, ResponsesAgent)
-each_api = pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.format)
 mostly_anthropic = pytest.mark.parametrize("kind", usually(AGENTS, 1), ids=lambda kind: kind.format)
 """The others are for the long run: what is tested is the same for all."""

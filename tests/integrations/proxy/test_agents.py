@@ -8,7 +8,7 @@ import pytest
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.clients.provider_server import serving
-from tests.integrations.proxy.agents import each_api, mostly_anthropic, scripted
+from tests.integrations.proxy.agents import AGENTS, mostly_anthropic, scripted
 from tests.long_run import usually
 
 BUDGET = 6_000
@@ -29,7 +29,7 @@ def unmarked(value):
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
 
 
-@each_api
+@pytest.mark.parametrize("kind", usually(AGENTS, 2), ids=lambda kind: kind.format)
 @pytest.mark.parametrize("is_streamed", usually([True, False], 1))
 @pytest.mark.parametrize("requests", usually([40, 200], 1))
 def test_agent_behind_the_proxy_is_never_refused(stack, proxy_of, kind, is_streamed, requests):
@@ -74,7 +74,7 @@ def texts_of(value):
     return [text for each in inner for text in texts_of(each)]
 
 
-@each_api
+@mostly_anthropic
 @pytest.mark.filterwarnings("ignore:the provider refused a request")
 @pytest.mark.parametrize("after", usually([18, 20, 13, 14, 15, 16, 17, 19, 22, 27, 31], 1))
 def test_refusal_is_answered_by_a_shorter_request(stack, proxy_of, kind, after):

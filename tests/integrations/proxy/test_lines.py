@@ -50,7 +50,10 @@ def test_a_changed_system_prompt_is_the_same_conversation(proxy, store):
     assert lengths(store) == [7]
 
 
-@pytest.mark.parametrize(("path", "key"), [("/v1/chat/completions", "messages"), ("/v1/responses", "input")])
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [("/v1/chat/completions", "messages"), pytest.param("/v1/responses", "input", marks=pytest.mark.long)],
+)
 def test_a_changed_system_message_is_the_same_conversation(provider, proxy, store, path, key):
     """Where the prompt is among the messages, all of it is sent, and the rest of the view holds its beginning."""
     history = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at} {LONG}"} for at in range(60)]

@@ -37,7 +37,7 @@ KEPT = {
 """Journeys, or files of them, in several ways of keeping; others: in memory."""
 _AT_ONCE = (KINDS[:2], KINDS[2:])
 """Kinds that run one after the other in one process: the second ones only for the long run."""
-each_kind = pytest.mark.parametrize("kind", usually(KINDS, 2))
+each_kind = pytest.mark.parametrize("kind", usually([KINDS[1], KINDS[0], *KINDS[2:]], 1))
 TOGETHER = ("hooks", "calls", "work")
 """Files whose journeys are short and run in one process."""
 
