@@ -162,7 +162,7 @@ def test_what_is_redacted_reaches_neither_store_nor_answer(tmp_path):
     )
     write(
         tmp_path / "logs" / f"jane@example.org {KEY}.jsonl",
-        said("user", f"My key is {KEY}, my mail jane@example.org.", project=f"/work/{KEY}"),
+        said("user", f"My key is {KEY}, my mail jane@example.org.", project=f"/home/me/{KEY}"),
         said("assistant", [{"type": "text", "text": KEY}, {"type": "thinking", "thinking": KEY}, call]),
         said("user", [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": KEY}]}]),
     )
