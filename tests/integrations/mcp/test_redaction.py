@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
+from backscroll.cli.mcp import command as _command  # noqa: F401  adds its command to the group
 from backscroll.cli.mcp.log_files import log_files
 from backscroll.cli.mcp.log_import import LogImport
 from backscroll.cli.redaction.options import KINDS as NAMED
