@@ -31,8 +31,8 @@ class Running:
 
 
 @contextmanager
-def proxied(provider: str, **settings: object) -> Iterator[Running]:
-    """A proxy before a provider, as long as it lasts."""
+def proxied(provider: str, *, plain: bool = False, **settings: object) -> Iterator[Running]:
+    """A proxy before a provider, as long as it lasts. `plain`: on an event loop and a parser of pure Python."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         running = Running(listening.getsockname()[1])
@@ -41,7 +41,8 @@ def proxied(provider: str, **settings: object) -> Iterator[Running]:
             log=running.reports.append,
             totals=running.totals,
         )
-        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on"))
+        slow = {"loop": "asyncio", "http": "h11"} if plain else {}
+        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on", **slow))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         server.ready.wait(20)
