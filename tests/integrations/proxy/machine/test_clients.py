@@ -57,8 +57,8 @@ class ClientsMachine(RuleBasedStateMachine):
         self.said: list[str] = []
         """All that was ever sent."""
         self.talks: list[Talk] = []
-        self.newest: dict[tuple[str | None, str], Talk] = {}
-        """The conversation of the newest request, by the client's id and the first message."""
+        self.newest: dict[tuple[str | None, str], list[dict[str, Any]]] = {}
+        """The messages of the newest request, by the client's id and the first message."""
         self.proxy = self._proxy()
         for session in ids:
             self._begin(session, self.api.models[0], marks=marks and self.api.name == "anthropic")
@@ -122,6 +122,8 @@ class ClientsMachine(RuleBasedStateMachine):
         if leaves:
             self.provider.left.set()
         self.reported += 1
+        if not path:
+            self.newest[talk.session, dumped(talk.history[0])] = talk.history
         return Sent(talk, request, None if leaves else answer, self.provider.arrived[number])
 
     def _judge(self, sent: Sent) -> None:
@@ -145,7 +147,6 @@ class ClientsMachine(RuleBasedStateMachine):
         response = sent.arrived[0].response
         assert response is not None
         sent.talk.model_says(self.api.answered(response))
-        self.newest[sent.talk.session, dumped(sent.talk.history[0])] = sent.talk
 
     # rules
 
@@ -259,6 +260,7 @@ class ClientsMachine(RuleBasedStateMachine):
             self._goes_on(talk, lines, 1, 0)
         with ThreadPoolExecutor(len(talks)) as pool:
             sent = list(pool.map(self._ask, talks))
+        self.newest.clear()  # nobody knows which of them was the last
         for each in sent:
             self._judge(each)
         for each in {id(each.talk): each for each in sent}.values():
@@ -296,10 +298,10 @@ class ClientsMachine(RuleBasedStateMachine):
         missing = [text for text in self.said if text[-12:-1] in asked and text not in stored]
         assert missing == []
         now = [_said(self._stored(name)) for name in sessions]
-        for talk in self.newest.values():
-            history = _said(talk.history)
+        for messages in self.newest.values():
+            history = _said(messages)
             longest = max((_in_common(history, each) for each in now), default=0)
-            assert longest >= len(history) - len(talk.turns[-1].messages) * (not talk.turns[-1].is_of_user)
+            assert longest == len(history), (longest, [each[-70:] for each in history], [[a[-70:] for a in each] for each in now])
 
     def _stored(self, name: str) -> list[dict[str, Any]]:
         with ContextManager(store=self.store, session=name) as context:
@@ -333,10 +335,15 @@ def _said(messages: list[dict[str, Any]]) -> list[str]:
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
         if isinstance(content, list):
-            content = [unmarked(block) for block in content if block.get("type") not in REASONING]
+            content = [_block(block) for block in content if block.get("type") not in REASONING]
         notes = ("metadata", "id", "status")
         found.append(dumped({key: value for key, value in message.items() if key not in notes} | {"content": content}))
     return found
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    """A block without its mark; one of a text says no more than that."""
+    return {"type": "text", "text": block["text"]} if "text" in block else unmarked(block)
 
 
 def _in_common(one: list[str], other: list[str]) -> int:
