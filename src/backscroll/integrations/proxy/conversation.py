@@ -1,10 +1,12 @@
 """One conversation of a client: its view, and what of a request it has seen before."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from backscroll.compaction.lane_state import LaneState
+from backscroll.history.plan import Plan
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.noting import NotingTranslation
@@ -109,10 +111,20 @@ class ProxiedConversation(Conversation[Any]):
 def _request_if_edited(
     state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any
 ) -> Operation[list[ViewMessage] | None]:
-    """Make a request. Returns its view; `None` where the plan edits nothing."""
+    """Make a request. Returns its view; `None` where the client's own request is the view."""
     lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
     assert lane.view is not None
-    return with_indexes(lane.view, state.history.branch.position) if lane.plan.edits else None
+    return with_indexes(lane.view, state.history.branch.position) if _is_edited(lane, state.lanes.values()) else None
+
+
+def _is_edited(lane: LaneState, lanes: Iterable[LaneState]) -> bool:
+    """Return whether a view leaves something out: of messages, or what a model thought over a view that did.
+
+    Other reasoning that is invalid is the client's own matter: it changed its system prompt or its tools.
+    """
+    if lane.plan.edits or not lane.plan.no_reasoning:
+        return bool(lane.plan.edits)
+    return any(plan.edits if isinstance(plan, Plan) else plan for each in lanes for plan in (each.plan, each.earlier))
 
 
 class NewestRequest:

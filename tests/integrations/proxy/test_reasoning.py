@@ -1,0 +1,64 @@
+"""Reasoning that was made over a view, in requests of which nothing is left out any more."""
+
+from contextlib import closing
+
+import pytest
+
+from backscroll.stores.memory import MemoryStore
+from tests.integrations.clients.provider_server import serving
+from tests.integrations.proxy.agents import AnthropicAgent, scripted
+from tests.integrations.proxy.harness import proxied
+from tests.integrations.proxy.test_agents import ANTHROPIC_IS_TOO_LONG
+from tests.long_run import usually
+
+pytestmark = pytest.mark.filterwarnings("ignore:the provider refused a request")
+
+
+def thoughts(message):
+    """The reasoning in a message."""
+    return [block for block in message["content"] if block["type"] == "thinking"]
+
+
+def test_model_with_a_larger_window_reads_on(stack, proxy_of):
+    """A view went to another model meanwhile: what that thought is bound to the view, and its answer goes on alone."""
+    server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted()).create))
+    proxy = proxy_of(server.url, budget=40_000)
+    agent = stack.enter_context(closing(AnthropicAgent(proxy.url)))
+    agent.run(12)
+    agent.model = "claude-opus-4-8"
+    server.faults += [ANTHROPIC_IS_TOO_LONG]
+    agent.run(2)
+    agent.model = AnthropicAgent.model
+    agent.run(8)
+    assert server.refusals == []
+    assert proxy.outcomes(22)[11:14] == ["as it came", "compacted", "compacted"]
+    said, sent = (sum(bool(thoughts(each)) for each in messages) for messages in (agent.history, server.bodies[-1]["messages"]))
+    assert 0 < said - sent <= 4
+
+
+@pytest.mark.parametrize("restarts", usually([1, 2], 1))
+def test_larger_budget_after_a_restart(stack, proxy_of, restarts):
+    """All messages fit again, but not what the model thought over the view."""
+    server, store = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted()).create)), MemoryStore()
+    with proxied(server.url, budget=6_000, store=store) as first:
+        agent = stack.enter_context(closing(AnthropicAgent(first.url)))
+        agent.run(20)
+        assert first.outcomes(20)[-1] == "compacted"
+    for _ in range(restarts):
+        with proxied(server.url, budget=80_000, store=store) as second:
+            agent.client = agent.connect(second.url)
+            agent.run(3)
+            agent.close()
+    assert server.refusals == []
+    assert len(server.bodies[-1]["messages"]) == len(agent.history) - 1
+
+
+def test_client_that_changes_its_tools_sends_what_it_wants(stack, proxy_of):
+    """No view was sent yet: a request that fits goes on as it came, with the reasoning that the client left in it."""
+    server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted(), account_created="2026-01-01").create))
+    proxy = proxy_of(server.url, budget=40_000)
+    agent = stack.enter_context(closing(AnthropicAgent(proxy.url)))
+    agent.run(4)
+    agent.tools = ({**agent.tools[0], "description": "Read it."},)
+    agent.run(4)
+    assert set(proxy.outcomes(8)) == {"as it came"}
