@@ -12,6 +12,14 @@ from tests.integrations.proxy.machine.apis import Api
 from tests.integrations.proxy.recording import Answer, Got
 
 NUMBER, LEAVES = "x-number", "x-leaves"
+TOO_LONG = {
+    "type": "error",
+    "error": {
+        "type": "invalid_request_error",
+        "message": "prompt is too long: your input exceeds the context window",
+        "code": "context_length_exceeded",
+    },
+}
 _WISH = re.compile(r"<(k\d+k) t(\d)c(\d)>")
 
 
@@ -47,6 +55,8 @@ class Provider:
         self.refusals: list[str] = []
         self.lost: list[Any] = []
         """Reasoning that was left out."""
+        self.too_long = 0
+        """How many of the next requests it refuses as too long, although they fit."""
         self.left = threading.Event()
         """Set when a client that leaves has left."""
         self._lock = threading.Lock()
@@ -57,6 +67,9 @@ class Provider:
         with self._lock:
             if got.path.endswith("/count_tokens"):
                 return self._answered(number, got, {"input_tokens": 1})
+            if self.too_long:
+                self.too_long -= 1
+                return Answer(400, pieces=(json.dumps(TOO_LONG).encode(),))
             is_streamed = asked.pop("stream", False)
             try:
                 response = self.fake.create(**asked)

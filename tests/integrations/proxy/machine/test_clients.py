@@ -54,6 +54,8 @@ class ClientsMachine(RuleBasedStateMachine):
         self.server = self.stack.enter_context(recording(self.provider))
         self.store = MemoryStore()
         self.names = self.requests = self.reported = 0
+        self.is_shortened = False
+        """Whether the provider refused a request that fits: then no size does for sure."""
         self.said: list[str] = []
         """All that was ever sent."""
         self.talks: list[Talk] = []
@@ -131,7 +133,7 @@ class ClientsMachine(RuleBasedStateMachine):
         assert self.provider.refusals == [], self.provider.refusals
         assert self.provider.lost == [], self.provider.lost
         (arrived,) = sent.arrived
-        if len(sent.request.body) <= SURELY_FITS:
+        if len(sent.request.body) <= SURELY_FITS and not self.is_shortened:
             assert arrived.body == sent.request.body, (len(sent.request.body), arrived.body.decode())
         if arrived.body != sent.request.body:
             found = problems(sent.request, arrived.body, marks=sent.talk.marks)
@@ -267,6 +269,15 @@ class ClientsMachine(RuleBasedStateMachine):
             self._answered(each)
         if branches:
             self.talks = [*self.talks, *talks][-6:]
+
+    @rule(number=INDEX, lines=LINES)
+    def too_long(self, number: int, lines: int) -> None:
+        """The provider refuses a request as too long that fits, and gets a shorter one."""
+        talk = self._talk(number)
+        self._goes_on(talk, lines, 1, 1)
+        if len(talk.request().body) > SURELY_FITS:
+            self.provider.too_long, self.is_shortened = 1, True
+        self._answered(self._ask(talk))
 
     @rule()
     def restart(self) -> None:
