@@ -14,9 +14,9 @@ from tests.long_run import usually
 pytestmark = pytest.mark.filterwarnings("ignore:the provider refused a request")
 
 
-def thoughts(message):
-    """The reasoning in a message."""
-    return [block for block in message["content"] if block["type"] == "thinking"]
+def thoughtful(messages):
+    """How many messages hold reasoning."""
+    return sum(any(block["type"] == "thinking" for block in message["content"]) for message in messages)
 
 
 def test_model_with_a_larger_window_reads_on(stack, proxy_of):
@@ -32,7 +32,7 @@ def test_model_with_a_larger_window_reads_on(stack, proxy_of):
     agent.run(8)
     assert server.refusals == []
     assert proxy.outcomes(22)[11:14] == ["as it came", "compacted", "compacted"]
-    said, sent = (sum(bool(thoughts(each)) for each in messages) for messages in (agent.history, server.bodies[-1]["messages"]))
+    said, sent = map(thoughtful, (agent.history, server.bodies[-1]["messages"]))
     assert 0 < said - sent <= 4
 
 

@@ -75,7 +75,7 @@ class Anthropic(Api):
     def said(self, text: str) -> list[Message]:
         return [{"role": "user", "content": [{"type": "text", "text": text}]}]
 
-    def prompt(self, text: str) -> list[Message]:  # noqa: ARG002
+    def prompt(self, text: str) -> list[Message]:
         return []
 
     def outside(self, system: str, tools: int) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Chat(Api):
     def prompt(self, text: str) -> list[Message]:
         return [{"role": "system", "content": text}]
 
-    def outside(self, system: str, tools: int) -> dict[str, Any]:  # noqa: ARG002
+    def outside(self, system: str, tools: int) -> dict[str, Any]:
         about = [{"name": f"read{at}", "description": "Read. " * 20, "parameters": SCHEMA} for at in range(tools)]
         return {"tools": [{"type": "function", "function": each} for each in about]}
 
@@ -149,7 +149,7 @@ class Responses(Api):
     def prompt(self, text: str) -> list[Message]:
         return [{"role": "developer", "content": text}]
 
-    def outside(self, system: str, tools: int) -> dict[str, Any]:  # noqa: ARG002
+    def outside(self, system: str, tools: int) -> dict[str, Any]:
         about = [{"name": f"read{at}", "description": "Read. " * 20, "parameters": SCHEMA} for at in range(tools)]
         return {"tools": [{"type": "function", **each} for each in about], "store": False}
 

@@ -14,13 +14,14 @@ _read = json.JSONDecoder().raw_decode
 Spelled = tuple[Any, str]
 
 
-def problems(request: Request, arrived: bytes, *, marks: bool) -> list[str]:
+def problems(request: Request, arrived: bytes, *, marks: bool, is_short: bool) -> list[str]:
     """What is wrong with a view; empty if nothing is.
 
     Args:
         request: What the client sent.
         arrived: The bytes that arrived.
         marks: Whether the client sets marks for a cache: they may be elsewhere.
+        is_short: Whether the provider refused more.
     """
     text = arrived.decode()
     head, tail = f"{request.head}[", f"]{request.tail}"
@@ -28,11 +29,9 @@ def problems(request: Request, arrived: bytes, *, marks: bool) -> list[str]:
         return ["something else than the messages changed"]
     view = items(text[len(head) : len(text) - len(tail)])
     given = [item for each in request.texts for item in items(each)]
-    found = [*_newest(view, given, marks=marks), *_bytes(view, given, marks=marks), *_reasoning(view, given)]
+    found = [*_newest(view, given, is_short=is_short), *_bytes(view, given, marks=marks), *_reasoning(view, given)]
     if strange := names_in(text) - names_in("".join(request.texts)):
         found.append(f"words of another conversation: {sorted(strange)}")
-    if not arrived.count(b'"') < len(request.body):
-        found.append("it grew")
     return found
 
 
@@ -66,14 +65,16 @@ def blocks_of(text: str) -> list[Spelled]:
     return blocks
 
 
-def _newest(view: list[Spelled], given: list[Spelled], *, marks: bool) -> list[str]:
-    """The system prompt and what the user said last are there, and the newest message is last; its results may be cut."""
+def _newest(view: list[Spelled], given: list[Spelled], *, is_short: bool) -> list[str]:
+    """The system prompt and what the user said last are there, and the newest message is last. Its results may be cut,
+    and all of it where the provider refused more.
+    """
     wanted = [item for item, _ in given if item.get("role") in ("system", "developer")]
-    said = [item for item, _ in given if _is_said(item)]
+    said = [] if is_short else [item for item, _ in given if _is_said(item)]
     wanted += said[-1:]
     there = {dumped(unmarked(item)) for item, _ in view}
     found = [f"missing: {dumped(each)[:80]}" for each in wanted if dumped(unmarked(each)) not in there]
-    if _answers(view[-1][0]) != _answers(given[-1][0]):
+    if not is_short and _answers(view[-1][0]) != _answers(given[-1][0]):
         found.append("the newest message is not last")
     return found
 
@@ -81,7 +82,7 @@ def _newest(view: list[Spelled], given: list[Spelled], *, marks: bool) -> list[s
 def _answers(item: Message) -> list[str]:
     """The calls that a message answers; its words, if it answers none."""
     content = item.get("content")
-    blocks = [block.get("tool_use_id") for block in content if block["type"] == "tool_result"] if isinstance(content, list) else []
+    blocks = [block.get("tool_use_id") for block in content] if isinstance(content, list) else []
     found = [each for each in (item.get("tool_call_id"), item.get("call_id"), *blocks) if each]
     return found or [dumped(unmarked(item))]
 
@@ -100,6 +101,7 @@ def _bytes(view: list[Spelled], given: list[Spelled], *, marks: bool) -> list[st
     bare = {dumped(_without_id(item)) for item, _ in given}
     blocks = [block for _, text in given for block in blocks_of(text)]
     known = {text for _, text in blocks}
+    marked = {dumped(unmarked(block)) for block, _ in blocks if block != unmarked(block)}
     alike = {dumped(unmarked(block)) for block, _ in blocks}
     found, at = [], 0
     for item, text in view:
@@ -113,7 +115,8 @@ def _bytes(view: list[Spelled], given: list[Spelled], *, marks: bool) -> list[st
         inner = blocks_of(text)
         for block, spelled in inner:
             is_alike = dumped(unmarked(block)) in alike
-            if is_alike and spelled not in known and not (marks and "cache_control" in (dumped(block) + dumped(given[-1][0]))):
+            may_differ = marks and (block != unmarked(block) or dumped(unmarked(block)) in marked)
+            if is_alike and spelled not in known and not may_differ:
                 found.append(f"block spelled in another way: {spelled[:80]}")
             if not is_alike and not _SHOWN.search(spelled):
                 found.append(f"block of nobody: {spelled[:200]}")

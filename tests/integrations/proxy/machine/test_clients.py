@@ -1,7 +1,6 @@
 """Whatever clients do, in any order: no request is refused, and each that fits arrives as it was sent."""
 
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, NamedTuple
@@ -12,16 +11,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.proxy.harness import Running, proxied
-from tests.integrations.proxy.machine.apis import APIS, REASONING, Api, dumped, unmarked
+from tests.integrations.proxy.machine.apis import APIS, Api, dumped
 from tests.integrations.proxy.machine.judge import problems
 from tests.integrations.proxy.machine.provider import LEAVES, NUMBER, Arrived, Provider, wish
+from tests.integrations.proxy.machine.stored import not_current, not_stored, texts_in
 from tests.integrations.proxy.machine.talk import NAME, Request, Talk
 from tests.integrations.proxy.recording import recording
 from tests.profiles import examples
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of refusals, and of what does not fit
 BUDGET = 6_000
 SURELY_FITS = BUDGET * 4 // 3
 """Bytes of a request that no way of counting can take for too many tokens."""
@@ -75,7 +75,10 @@ class ClientsMachine(RuleBasedStateMachine):
             return
         try:
             self.proxy.outcomes(self.reported)
-            self.everything_is_stored()
+            asked = b" ".join(each.body for sent in self.provider.arrived.values() for each in sent).decode()
+            said = [text for text in self.said if text[-12:-1] in asked]
+            assert not_stored(self.store, said) == []
+            assert not_current(self.store, list(self.newest.values())) == []
         finally:
             self.running.close()
             self.stack.close()
@@ -136,7 +139,7 @@ class ClientsMachine(RuleBasedStateMachine):
         if len(sent.request.body) <= SURELY_FITS and not self.is_shortened:
             assert arrived.body == sent.request.body, (len(sent.request.body), arrived.body.decode())
         if arrived.body != sent.request.body:
-            found = problems(sent.request, arrived.body, marks=sent.talk.marks)
+            found = problems(sent.request, arrived.body, marks=sent.talk.marks, is_short=self.is_shortened)
             assert found == [], found
         if arrived.response is not None and "usage" in arrived.response:
             assert self.api.tokens(arrived.response) <= BUDGET, self.api.tokens(arrived.response)
@@ -175,11 +178,11 @@ class ClientsMachine(RuleBasedStateMachine):
         place = places[at % len(places)]
         text = dumped(talk.turns[place].messages)
         *_, old = NAME.findall(text)
-        *_, new = NAME.findall(self._text(0, 0, 0))
-        self.said.pop()
+        self.names += 1
+        new = f"k{self.names}k"
         messages = tuple(json.loads(text.replace(old, new)))
         talk.turns[place] = talk.turns[place]._replace(messages=messages)
-        self.said += _texts(messages)
+        self.said += texts_in(messages)
         talk.drop_reasoning(place)
         self._goes_on(talk, lines, 1, 1)
         self._answered(self._ask(talk))
@@ -299,76 +302,18 @@ class ClientsMachine(RuleBasedStateMachine):
         begun.user(self.api.said(summary))
         self._answered(self._ask(begun))
 
-    # what is stored
 
-    def everything_is_stored(self) -> None:
-        """Each text can be found again, and the newest conversation is there as the client has it."""
-        asked = " ".join(sent.body.decode() for each in self.provider.arrived.values() for sent in each)
-        sessions = self.store.sessions()
-        stored = "".join(_unescaped(each.record.body) for name in sessions for each in self.store.read(name))
-        missing = [text for text in self.said if text[-12:-1] in asked and text not in stored]
-        assert missing == []
-        now = [_said(self._stored(name)) for name in sessions]
-        for messages in self.newest.values():
-            history = _said(messages)
-            longest = max((_in_common(history, each) for each in now), default=0)
-            assert longest == len(history), (longest, [each[-70:] for each in history], [[a[-70:] for a in each] for each in now])
-
-    def _stored(self, name: str) -> list[dict[str, Any]]:
-        with ContextManager(store=self.store, session=name) as context:
-            return [message for each in context.get_messages() for message in _items(each)]
-
-
-def _unescaped(body: bytes) -> str:
-    """A record with its texts as they are."""
-    return "".join(_texts(json.loads(body)))
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return [text for each in inner for text in _texts(each)]
-
-
-def _items(message: dict[str, Any]) -> list[dict[str, Any]]:
-    found = message["content"] if message["metadata"].get("items") else [message]
-    return found
-
-
-def _said(messages: list[dict[str, Any]]) -> list[str]:
-    """What messages say, without reasoning, marks and notes."""
-    found = []
-    for message in messages:
-        if message.get("type") in REASONING:
-            continue
-        content = message.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        if isinstance(content, list):
-            content = [_block(block) for block in content if block.get("type") not in REASONING]
-        notes = ("metadata", "id", "status")
-        found.append(dumped({key: value for key, value in message.items() if key not in notes} | {"content": content}))
-    return found
-
-
-def _block(block: dict[str, Any]) -> dict[str, Any]:
-    """A block without its mark; one of a text says no more than that."""
-    return {"type": "text", "text": block["text"]} if "text" in block else unmarked(block)
-
-
-def _in_common(one: list[str], other: list[str]) -> int:
-    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other)))
-
-
-def _case(name: str) -> Callable[..., Any]:
-    machine = type(f"{name.title()}Clients", (ClientsMachine,), {"api": APIS[name]})
-    machine.TestCase.settings = settings(
-        max_examples=examples(6), stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+def _case(name: str, number: int, steps: int) -> Any:
+    """The machine for an API, so many times."""
+    found = type(f"{name.title()}Clients", (ClientsMachine,), {"api": APIS[name]}).TestCase
+    found.settings = settings(
+        max_examples=examples(number), stateful_step_count=steps, deadline=None, suppress_health_check=list(HealthCheck)
     )
-    return machine.TestCase
+    return found
 
 
-TestAnthropic = _case("anthropic")
-TestChat = _case("chat")
-TestResponses = _case("responses")
+TestAnthropic = _case("anthropic", 6, 12)
+TestChat = _case("chat", 4, 12)
+TestResponses = pytest.mark.long(_case("responses", 120, 30))
+TestAnthropicAtLength = pytest.mark.long(_case("anthropic", 120, 30))
+TestChatAtLength = pytest.mark.long(_case("chat", 60, 30))
