@@ -47,8 +47,12 @@ class ClientsMachine(RuleBasedStateMachine):
 
     api: Api
 
-    @initialize(ids=st.lists(st.sampled_from(["s1", "s2", None]), min_size=1, max_size=2), marks=st.booleans())
-    def begin(self, ids: list[str | None], marks: bool) -> None:
+    @initialize(
+        ids=st.lists(st.sampled_from(["s1", "s2", None]), min_size=1, max_size=2),
+        marks=st.booleans(),
+        turns=st.sampled_from([8, 0]),
+    )
+    def begin(self, ids: list[str | None], marks: bool, turns: int) -> None:
         self.stack = ExitStack()
         self.provider = Provider(self.api)
         self.server = self.stack.enter_context(recording(self.provider))
@@ -64,6 +68,7 @@ class ClientsMachine(RuleBasedStateMachine):
         self.proxy = self._proxy()
         for session in ids:
             self._begin(session, self.api.models[0], marks=marks and self.api.name == "anthropic")
+        self.work(0, turns, 16, 1, 3, streamed=False)
 
     def _proxy(self) -> Running:
         self.running = ExitStack()
