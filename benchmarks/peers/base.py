@@ -54,6 +54,13 @@ class Peer(ABC):
     def written(self, view: Sequence[Any]) -> list[Message]:
         """The view in OpenAI chat."""
 
+    async def recall(self, query: str) -> tuple[str, dict[str, Any], str] | None:
+        """What a model gets that calls the peer's own tool for what left the view: the call's name, its arguments and
+        the answer. A tool that only reads references gets the one that the view shows nearest to the query's words.
+        None where it ships no tool, or no reference is there.
+        """
+        return None
+
     async def preload(self, natives: Sequence[Any]) -> None:
         """Keeps many messages, with a view now and then: what leaves them then is gone."""
         for number, native in enumerate(natives, 1):

@@ -19,6 +19,13 @@ PEERS = {
     "framework": "peers.agent_framework:Window",
     "pydantic": "peers.pydantic_ai:Processor",
 }
+SUMMARIZING = {
+    "strands-auto": "peers.strands:AutoSummarizing",
+    "langchain-summary": "peers.langchain:Summarizing",
+}
+"""Those that ask a model for summaries, with the stand-in that makes them of what it is given (`stand_in.py`)."""
+CEILING = {"whole": "peers.whole:Whole"}
+"""Shows more than any manager may, so tables of costs do not have it."""
 KEEPERS = {
     "ours-full": "peers.ours:Full",
     "ours-normal": "peers.ours:Normal",
@@ -30,9 +37,9 @@ KEEPERS = {
 }
 
 
-def peer(known: str) -> type[Peer]:
-    """The class of one peer."""
-    return _load(PEERS[known])  # type: ignore[no-any-return]
+def peer(known: str, summarizing: bool = False) -> type[Peer]:
+    """The class of one peer. `summarizing`: where it asks for summaries, they are made of what is given."""
+    return _load({**PEERS, **CEILING, **(SUMMARIZING if summarizing else {})}[known])  # type: ignore[no-any-return]
 
 
 def keeper(known: str) -> type[Keeper]:

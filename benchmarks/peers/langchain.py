@@ -12,13 +12,16 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import (
     convert_to_messages,
     convert_to_openai_messages,
+    get_buffer_string,
     trim_messages,
 )
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 
 from peers.base import SUMMARY, Keeper, Message, Peer
+from peers.stand_in import summary
 
 
 def read(message: Message) -> Any:
@@ -118,6 +121,16 @@ class Summarize(_LangChain):
         if changed:
             self.messages = add_messages(self.messages, changed["messages"])
         return list(self.messages)
+
+
+class Summarizing(Summarize):
+    """The same; the scripted model makes summaries of what it is given."""
+
+    about = Summarize.about.replace("a scripted summary", "summaries extracted from what they are made of")
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        super().__init__(budget, folder)
+        self.middleware.summarizer = RunnableLambda(lambda messages: summary(get_buffer_string(messages)))
 
 
 class Checkpoints(Keeper):

@@ -35,6 +35,10 @@ class _Ours(Peer):
     def written(self, view: Sequence[Any]) -> list[Message]:
         return list(view)
 
+    async def recall(self, query: str) -> tuple[str, dict[str, Any], str] | None:
+        _, handler = self.manager.recall_tool()
+        return "recall", {"query": query}, handler(query=query)
+
     def close(self) -> None:
         self.manager.close()
 

@@ -1,8 +1,9 @@
 """Strands Agents: its managers on a real Agent, by the events of its hooks; and its session in files."""
 
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from strands import Agent
 from strands.agent.conversation_manager import SlidingWindowConversationManager
@@ -11,12 +12,18 @@ from strands.models.model import Model
 from strands.session.file_session_manager import FileSessionManager
 
 from peers.base import SUMMARY, Keeper, Message, Peer, arguments_of, assistant, call, calls_of, plain, result
+from peers.stand_in import nearest, summary
+
+_REFERENCES = re.compile(r"\[refs?: ([^\]]+)\]")
 
 
 class Scripted(Model):
-    """Answers every request with the same text. Counts as Strands does for a model that cannot count."""
+    """Answers every request with the same text, or with what is made of the request's own. Counts as Strands does for a
+    model that cannot count.
+    """
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, answer: Callable[[str], str] = lambda _: SUMMARY) -> None:
+        self.answer = answer
         self.config = {"model_id": "scripted", "context_window_limit": budget}
 
     def update_config(self, **given: Any) -> None:
@@ -32,11 +39,12 @@ class Scripted(Model):
         raise AssertionError("no structured output in a benchmark")
         yield
 
-    async def stream(self, *given: Any, **named: Any) -> AsyncIterator[Any]:
+    async def stream(self, messages: Any, *given: Any, **named: Any) -> AsyncIterator[Any]:
         """The text, in the events of one message."""
+        asked = "\n".join(block.get("text", "") for message in messages for block in message["content"])
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
-        yield {"contentBlockDelta": {"delta": {"text": SUMMARY}}}
+        yield {"contentBlockDelta": {"delta": {"text": self.answer(asked)}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
 
@@ -113,14 +121,31 @@ class Auto(_Strands):
     name = 'Strands, context_manager="auto"'
     about = 'Agent(context_manager="auto"), stash in memory, its estimate of tokens, a scripted summary'
     keeps, where = "a stash", "memory"
+    answer: ClassVar[Callable[[str], str]] = staticmethod(lambda _: SUMMARY)
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.agent = Agent(model=Scripted(budget), context_manager="auto", callback_handler=None)
+        self.agent = Agent(model=Scripted(budget, type(self).answer), context_manager="auto", callback_handler=None)
 
     async def view(self) -> Sequence[Any]:
         await self.agent.hooks.invoke_callbacks_async(BeforeModelCallEvent(agent=self.agent, invocation_state={}))
         return list(self.agent.messages)
+
+    async def recall(self, query: str) -> tuple[str, dict[str, Any], str] | None:
+        shown = [plain(message["content"]) for message in self.written(self.agent.messages)]
+        referring = [text for text in shown if _REFERENCES.search(text)]
+        if not referring:
+            return None
+        reference = _REFERENCES.findall(nearest(query, referring))[-1].split(", ")[0]
+        found = self.agent.tool.retrieve_context(reference=reference, record_direct_tool_call=False)
+        return "retrieve_context", {"reference": reference}, plain(found["content"])
+
+
+class AutoSummarizing(Auto):
+    """The facade; the scripted model makes summaries of what it is given."""
+
+    about = Auto.about.replace("a scripted summary", "summaries extracted from what they are made of")
+    answer = staticmethod(summary)
 
 
 class Files(Keeper):
