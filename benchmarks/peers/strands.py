@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from strands import Agent
 from strands.agent.conversation_manager import SlidingWindowConversationManager
@@ -12,6 +12,7 @@ from strands.models.model import Model
 from strands.session.file_session_manager import FileSessionManager
 
 from peers.base import SUMMARY, Keeper, Message, Peer, arguments_of, assistant, call, calls_of, plain, result
+from peers.exact import of_message
 from peers.stand_in import nearest, summary
 
 _REFERENCES = re.compile(r"\[refs?: ([^\]]+)\]")
@@ -121,11 +122,10 @@ class Auto(_Strands):
     name = 'Strands, context_manager="auto"'
     about = 'Agent(context_manager="auto"), stash in memory, its estimate of tokens, a scripted summary'
     keeps, where = "a stash", "memory"
-    answer: ClassVar[Callable[[str], str]] = staticmethod(lambda _: SUMMARY)
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.agent = Agent(model=Scripted(budget, type(self).answer), context_manager="auto", callback_handler=None)
+        self.agent = Agent(model=Scripted(budget), context_manager="auto", callback_handler=None)
 
     async def view(self) -> Sequence[Any]:
         await self.agent.hooks.invoke_callbacks_async(BeforeModelCallEvent(agent=self.agent, invocation_state={}))
@@ -141,11 +141,22 @@ class Auto(_Strands):
         return "retrieve_context", {"reference": reference}, plain(found["content"])
 
 
-class AutoSummarizing(Auto):
-    """The facade; the scripted model makes summaries of what it is given."""
+class Counting(Scripted):
+    """Counts exactly, as providers that have a counter do, and makes summaries of what it is given."""
 
-    about = Auto.about.replace("a scripted summary", "summaries extracted from what they are made of")
-    answer = staticmethod(summary)
+    async def count_tokens(self, messages: Any, *given: Any, **named: Any) -> int:
+        """Exact tokens of messages of Strands."""
+        return sum(of_message(one) for message in messages for one in written(message))
+
+
+class AutoExactly(Auto):
+    """The facade with an exact counter; the scripted model makes summaries of what it is given."""
+
+    about = 'Agent(context_manager="auto"), an exact counter, summaries extracted from what they are made of'
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        _Strands.__init__(self, budget, folder)
+        self.agent = Agent(model=Counting(budget, summary), context_manager="auto", callback_handler=None)
 
 
 class Files(Keeper):

@@ -13,7 +13,7 @@ class Whole(Peer):
     name = "The whole history"
     package = "backscroll"
     about = "every message, over the budget too"
-    keeps, where = "everything", "memory"
+    keeps, where = "all of it", "memory"
     budgeted = False
 
     def __init__(self, budget: int, folder: Path) -> None:

