@@ -1,7 +1,7 @@
 """Whether an agent can do its tasks with what its view shows: scripted agents in worlds with databases and tools.
 
-    python benchmarks/tasks.py [--worlds retail-first,bfcl-base] [--budgets 4000,8000,16000,32000] [--shapes line,printed]
-        [--only ours,langchain-trim] [--seed 1] [--sessions 4] [--json build/bench/tasks.json] [--write]
+    python benchmarks/tasks.py [--worlds retail-first,bfcl-base] [--budgets 4000,8000] [--shapes line,printed]
+        [--only ours,langchain-trim] [--seed 1] [--sessions 3] [--json build/bench/tasks.json] [--write]
 
 The worlds are read from packages, which are no dependencies of ours; without them it says so and does nothing:
 
@@ -167,7 +167,7 @@ def main() -> int:
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--only", default=",".join(CONTENDERS))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sessions", type=int, default=4)
+    parser.add_argument("--sessions", type=int, default=3)
     parser.add_argument("--json", type=Path, help="the figures; those that are in it are not measured again")
     parser.add_argument("--write", action="store_true", help="the tables and the plot of benchmarks/README.md")
     given = parser.parse_args()

@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 from backscroll.tokens.engines import resolve
-
 from peers.base import Message, calls_of, plain
 
 FRAME = 4

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from peers.base import calls_of, plain
+
 from worlds.script import Action, Session, holds, wanted
 
 Message = dict[str, Any]

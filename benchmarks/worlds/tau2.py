@@ -79,7 +79,10 @@ class _Copied(dict[str, Any]):
         return super().__getitem__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._own.add(key)
@@ -126,7 +129,8 @@ def as_user(text: str | None) -> str:
     """Turn instructions to somebody who plays a user into the user's own words."""
     for pattern, word in (
         (r"\bYou are\b", "I am"), (r"\byou are\b", "I am"), (r"\b[Yy]ou're\b", "I'm"), (r"\b[Yy]ou've\b", "I have"),
-        (r"\b[Yy]ou name\b", "My name"), (r"\bYour\b", "My"), (r"\byour\b", "my"), (r"\b[Yy]ou\b", "I"), (r"\byourself\b", "myself"),
+        (r"\b[Yy]ou name\b", "My name"), (r"\bYour\b", "My"), (r"\byour\b", "my"), (r"\b[Yy]ou\b", "I"),
+        (r"\byourself\b", "myself"),
     ):  # fmt: skip
         text = re.sub(pattern, word, text or "")
     return re.sub(r"\s+", " ", text or "").strip()

