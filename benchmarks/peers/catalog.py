@@ -28,8 +28,13 @@ JUDGED = {
 """As they are set up where it is their views that are judged and not their speed: with exact counts, and summaries made
 of what they are given (`stand_in.py`).
 """
-CEILING = {"whole": "peers.whole:Whole"}
-"""Shows more than any manager may, so tables of costs do not have it."""
+FURTHER = {"ours-fuller": "peers.ours:Fuller", "whole": "peers.whole:Whole"}
+"""Whose views are judged and whose costs are not: ours with another option, and everything, whatever it weighs."""
+CONTENDERS = (
+    "ours", "ours-fuller", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "langchain-summary",
+    "contract", "whole",
+)  # fmt: skip
+"""Whose views are judged, in the order of the tables."""
 KEEPERS = {
     "ours-full": "peers.ours:Full",
     "ours-normal": "peers.ours:Normal",
@@ -43,7 +48,7 @@ KEEPERS = {
 
 def peer(known: str, judged: bool = False) -> type[Peer]:
     """The class of one peer. `judged`: as it is set up where its views are judged."""
-    return _load({**PEERS, **CEILING, **(JUDGED if judged else {})}[known])  # type: ignore[no-any-return]
+    return _load({**PEERS, **FURTHER, **(JUDGED if judged else {})}[known])  # type: ignore[no-any-return]
 
 
 def keeper(known: str) -> type[Keeper]:

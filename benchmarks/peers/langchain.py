@@ -37,11 +37,13 @@ def counted(messages: Any, **_: Any) -> int:
 
 
 def _openai(message: Any) -> Message:
-    known: Message | None = message.__dict__.get("_written")
-    if known is None:
+    """The message in OpenAI chat. It is kept in the message, as every view asks for it; edited copies have new content."""
+    content, known = message.__dict__.get("_written", (None, {}))
+    if content is not message.content:
         known = convert_to_openai_messages(message)
-        message.__dict__["_written"] = known  # messages are not edited in place; this is asked for at every view
-    return known
+        message.__dict__["_written"] = message.content, known
+    written: Message = known
+    return written
 
 
 class _LangChain(Peer):
@@ -60,10 +62,8 @@ class _LangChain(Peer):
             self.messages = add_messages(self.messages, [native])
 
     def written(self, view: Sequence[Any]) -> list[Message]:
-        return [
-            {**message, "content": message.get("content") or ""}
-            for message in convert_to_openai_messages([*self.system, *view])
-        ]
+        messages = map(_openai, [*self.system, *view])
+        return [{**message, "content": message.get("content") or ""} for message in messages]
 
 
 class Trim(_LangChain):

@@ -55,6 +55,17 @@ class InMemory(_Ours):
         self.manager = ContextManager()
 
 
+class Fuller(InMemory):
+    """Compacts less at once, so that views are fuller and change more often."""
+
+    name = "Backscroll, target_usage=0.8"
+    about = "ContextManager(target_usage=0.8): a compaction ends at 80 % of the budget instead of 50 %"
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        super().__init__(budget, folder)
+        self.manager = ContextManager(target_usage=0.8)
+
+
 class OnDisk(_Ours):
     """Every message is on disk before `add` returns."""
 

@@ -16,6 +16,8 @@ SHAPES: Mapping[str, Dump] = {
     "printed": lambda value: json.dumps(value, ensure_ascii=False, indent=2, default=str),
 }
 """How tools write results: JSON in one line, or printed with one value a line."""
+RECALLS = ("none", "words", "call")
+"""Whether an agent may recall, and what it asks with."""
 
 
 class Memory(Protocol):
@@ -98,11 +100,19 @@ def needs(session: Session, dump: Dump) -> Needs:
     return Needs(values, [world.outcome(task) for task in range(session.tasks)])
 
 
-def run(session: Session, known: Needs, memory: Memory, dump: Dump, recalls: bool) -> Run:
-    """Hold the session. Before each action the agent looks at its view. With `recalls`, it may recall once for each
+def run(session: Session, known: Needs, memory: Memory, dump: Dump, recall: str) -> Run:
+    """Hold the session. Before each action the agent looks at its view. If it may recall, it does so once for each
     argument of which something is missing, and looks again. It leaves out an action for which a value is still missing.
+
+    Args:
+        session: What is said and done.
+        known: What `needs` found.
+        memory: Keeps the session.
+        dump: Writes results.
+        recall: One of `RECALLS`: `none`; `words`, with the user's words and the name of the argument; `call`, with the
+            values of the call that the view does show as well.
     """
-    world, agent, number = session.world(), _Agent(memory, recalls), 0
+    world, agent, number = session.world(), _Agent(memory, recall), 0
     for step in session.steps:
         if not isinstance(step, Action):
             memory.add({"role": step.role, "content": step.text})
@@ -116,17 +126,17 @@ def run(session: Session, known: Needs, memory: Memory, dump: Dump, recalls: boo
 
 
 class _Agent:
-    def __init__(self, memory: Memory, may_recall: bool) -> None:
-        self._memory, self._may_recall, self._calls = memory, may_recall, 0
+    def __init__(self, memory: Memory, recall: str) -> None:
+        self._memory, self._recall, self._calls = memory, recall, 0
         self.missed: list[Missed] = []
         self.over: set[int] = set()
         self.recalls = self.helped = 0
 
     def knows(self, action: Action, needed: list[tuple[str, str]]) -> bool:
         missing, asked = self._missing(needed), set[str]()
-        while self._may_recall and (name := next((one for one, _ in missing if one not in asked), None)):
+        while self._recall != "none" and (name := next((one for one, _ in missing if one not in asked), None)):
             asked.add(name)
-            found = self._memory.recall(f"{action.words} {name}")
+            found = self._memory.recall(self._query(action, name, set(needed).difference(missing)))
             if found is None:
                 break
             tool, arguments, answer = found
@@ -139,6 +149,10 @@ class _Agent:
         if missing:
             self.missed.append(Missed(action.task, action.name, missing))
         return not missing
+
+    def _query(self, action: Action, name: str, shown: set[tuple[str, str]]) -> str:
+        known = sorted({value for _, value in shown}) if self._recall == "call" else []
+        return " ".join([action.words, *known, name])
 
     def call(self, name: str, arguments: str, answer: str) -> None:
         self._calls += 1

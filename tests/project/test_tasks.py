@@ -103,9 +103,9 @@ class Memory:
         return None if self.finds is None else ("find", {"query": query}, f"Found: {self.finds}")
 
 
-def held(agent, session, memory, recalls=False):
+def held(agent, session, memory, recall="none"):
     dump = agent.SHAPES["line"]
-    return agent.run(session, agent.needs(session, dump), memory, dump, recalls)
+    return agent.run(session, agent.needs(session, dump), memory, dump, recall)
 
 
 def test_an_action_needs_what_its_task_has_read(script, agent):
@@ -147,13 +147,13 @@ def test_task_without_its_value_is_not_done(script, agent):
 def test_value_in_a_call_of_the_view_counts(script, agent):
     session = session_of(script)
     steps = [*session.steps, session.steps[-1]]  # the second `put` finds the key in the first one's arguments
-    found = held(agent, session._replace(steps=steps), Memory(loses=["key_4712"], finds="key_4712"), recalls=True)
+    found = held(agent, session._replace(steps=steps), Memory(loses=["key_4712"], finds="key_4712"), recall="words")
     assert (found.done, found.recalls) == ([True, True], 1)
 
 
 def test_recall_brings_a_value_into_the_session(script, agent):
     memory = Memory(loses=KEYS, finds="key_4711")
-    found = held(agent, session_of(script), memory, recalls=True)
+    found = held(agent, session_of(script), memory, recall="words")
     assert found.done == [True, False]
     assert (found.recalls, found.helped) == (2, 1)
     assert memory.queries == ["Put it into drawer 0. key", "Put it into drawer 1. key"], "no value is asked for"
@@ -172,7 +172,7 @@ def test_once_for_each_argument(script, agent):
     session.steps[-1].arguments["drawer"] = session.steps[2].arguments["drawer"] = "drawer_no_1"
     session.steps[3].arguments["drawer"] = "drawer_no_1"
     memory = Memory(loses=KEYS, finds="nothing")
-    held(agent, session, memory, recalls=True)
+    held(agent, session, memory, recall="words")
     assert memory.queries == ["Put it into drawer 0. key", "Put it into drawer 1. key"]
 
 
