@@ -53,6 +53,21 @@ def test_larger_budget_after_a_restart(stack, proxy_of, restarts):
     assert len(server.bodies[-1]["messages"]) == len(agent.history) - 1
 
 
+def test_branches_of_a_compacted_conversation(stack, proxy_of):
+    """What they share was thought over views of the first one."""
+    server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted()).create))
+    proxy = proxy_of(server.url, budget=40_000)
+    one, other = (stack.enter_context(closing(AnthropicAgent(proxy.url))) for _ in range(2))
+    one.run(12)
+    server.faults += [ANTHROPIC_IS_TOO_LONG]
+    one.run(2)
+    other.history, other.calls, other.between = list(one.history), list(one.calls), [one.said("In another way.")]
+    for _ in range(3):
+        one.run(1)
+        other.run(1)
+    assert server.refusals == []
+
+
 def test_client_that_changes_its_tools_sends_what_it_wants(stack, proxy_of):
     """No view was sent yet: a request that fits goes on as it came, with the reasoning that the client left in it."""
     server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted(), account_created="2026-01-01").create))

@@ -1,5 +1,6 @@
 """One conversation of a client: its view, and what of a request it has seen before."""
 
+import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,10 @@ from backscroll.session.state import SessionState
 from backscroll.view.view_message import ViewMessage, with_indexes
 
 
+_BRANCH = re.compile(r"~\d{1,9}$")
+"""What ends the name of each conversation of a group but the first."""
+
+
 class ProxiedConversation(Conversation[Any]):
     """The manager of one conversation.
 
@@ -37,6 +42,10 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling = Spelling()
         """Writes its views."""
+        self._is_branch = bool(_BRANCH.search(str(options.get("session", ""))))
+        """Whether it may have begun as another conversation did, of which a view left something out."""
+        self._shares = False
+        """Whether nothing but that beginning was loaded yet."""
         self._spelled = array("q")
         """A hash of each message of the newest request as the client wrote it."""
 
@@ -91,12 +100,38 @@ class ProxiedConversation(Conversation[Any]):
             known, self._spelled = self._spelled, array("q")  # if this fails, all is compared next time
             older = max(0, len(known) - COMPARED)  # the newest are compared in any case: marks move there
             same = 0 < len(known) <= len(spelled) and known[:older] == array("q", spelled[:older])
-            steps = self._requested(history, call._replace(first=not same), _request_if_edited)
+            steps = self._requested(history, call._replace(first=not same), self._request_if_edited)
             view = await run_async_each(self._opened, steps)
             self._spelled = array("q", spelled)
             return None if view is None else [self._native(each, history) for each in view[self._prompted :]]
         finally:
             self._turn.release()
+
+    def branches_from(self, other: "ProxiedConversation") -> None:
+        """Note that this conversation, which holds nothing yet, begins as another one does."""
+        self._shares = self._is_branch = other.is_edited
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a view of this conversation left something out."""
+        return self._is_branch or _are_edited(self._session.lanes.values())
+
+    def _request_if_edited(
+        self, state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any
+    ) -> Operation[list[ViewMessage] | None]:
+        """Make a request. Returns its view; `None` where the client's own request is the view.
+
+        A view leaves out messages, or what a model thought over a view that did. Other reasoning that is invalid is the
+        client's own matter: it changed its system prompt or its tools.
+        """
+        if self._shares:  # what is loaded was thought over views of another conversation
+            state.lane(lane_name).invalidate(0, state.history.last_sealed)
+        lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
+        self._shares = False
+        assert lane.view is not None
+        if not (lane.plan.edits or (lane.plan.no_reasoning and self.is_edited)):
+            return None
+        return with_indexes(lane.view, state.history.branch.position)
 
     def _native(self, shown: ViewMessage, history: Sequence[Any]) -> Any:
         native = super()._native(shown, history)
@@ -108,22 +143,8 @@ class ProxiedConversation(Conversation[Any]):
         return False
 
 
-def _request_if_edited(
-    state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any
-) -> Operation[list[ViewMessage] | None]:
-    """Make a request. Returns its view; `None` where the client's own request is the view."""
-    lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
-    assert lane.view is not None
-    return with_indexes(lane.view, state.history.branch.position) if _is_edited(lane, state.lanes.values()) else None
-
-
-def _is_edited(lane: LaneState, lanes: Iterable[LaneState]) -> bool:
-    """Return whether a view leaves something out: of messages, or what a model thought over a view that did.
-
-    Other reasoning that is invalid is the client's own matter: it changed its system prompt or its tools.
-    """
-    if lane.plan.edits or not lane.plan.no_reasoning:
-        return bool(lane.plan.edits)
+def _are_edited(lanes: Iterable[LaneState]) -> bool:
+    """Return whether a view leaves messages out, or did so before the newest plan."""
     return any(plan.edits if isinstance(plan, Plan) else plan for each in lanes for plan in (each.plan, each.earlier))
 
 

@@ -78,7 +78,9 @@ class Lines:
             return None
         conversation = self._conversations.get(name)
         if conversation.calls or conversation.was_left(history, same):
-            return self._new(group)
+            branch = self._new(group)
+            self._conversations.get(branch).branches_from(conversation)
+            return branch
         if same < conversation.messages:  # else only its store was read
             conversation.leaves(same)
         return name
