@@ -20,7 +20,6 @@ from backscroll.session.request import prepare
 from backscroll.session.state import SessionState
 from backscroll.view.view_message import ViewMessage, with_indexes
 
-
 _BRANCH = re.compile(r"~\d{1,9}$")
 """What ends the name of each conversation of a group but the first."""
 
