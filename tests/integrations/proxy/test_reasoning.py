@@ -68,6 +68,25 @@ def test_branches_of_a_compacted_conversation(stack, proxy_of):
     assert server.refusals == []
 
 
+def test_request_that_looks_back_leaves_it_out_too(stack, proxy_of):
+    """The client asks for an earlier answer once more, of a model with a larger window."""
+    server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted()).create))
+    proxy = proxy_of(server.url, budget=40_000)
+    agent = stack.enter_context(closing(AnthropicAgent(proxy.url)))
+    agent.run(12)
+    server.faults += [ANTHROPIC_IS_TOO_LONG]
+    agent.model = "claude-opus-4-8"
+    agent.run(3)
+    agent.model = AnthropicAgent.model
+    del agent.history[-3:]
+    assert thoughtful(agent.history) > 0
+    agent.ask()
+    assert server.refusals == []
+    sent = server.bodies[-1]["messages"]
+    assert len(sent) == len(agent.history)
+    assert thoughtful(sent) == 0
+
+
 def test_client_that_changes_its_tools_sends_what_it_wants(stack, proxy_of):
     """No view was sent yet: a request that fits goes on as it came, with the reasoning that the client left in it."""
     server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted(), account_created="2026-01-01").create))

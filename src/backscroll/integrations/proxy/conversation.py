@@ -20,7 +20,7 @@ from backscroll.session.request import prepare
 from backscroll.session.state import SessionState
 from backscroll.view.view_message import ViewMessage, with_indexes
 
-_BRANCH = re.compile(r"~\d{1,9}$")
+NUMBER = re.compile(r"~(\d{1,9})$")
 """What ends the name of each conversation of a group but the first."""
 
 
@@ -41,7 +41,7 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling = Spelling()
         """Writes its views."""
-        self._is_branch = bool(_BRANCH.search(str(options.get("session", ""))))
+        self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
         """Whether it may have begun as another conversation did, of which a view left something out."""
         self._shares = False
         """Whether nothing but that beginning was loaded yet."""

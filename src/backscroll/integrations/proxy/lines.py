@@ -6,7 +6,6 @@ goes on from. If it goes on from none, it is an edit of the one that it has most
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
@@ -14,14 +13,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from backscroll.integrations.conversations import Conversations
-from backscroll.integrations.proxy.conversation import ProxiedConversation
+from backscroll.integrations.proxy.conversation import NUMBER, ProxiedConversation
 from backscroll.ports import Store
 
 _MOST_READ = 16
 """Stored conversations that are compared with a request that goes on from no open one: the newest."""
-
-_NUMBER = re.compile(r"~(\d{1,9})$")
-"""What ends the name of each conversation of a group but the first."""
 
 
 class Lines:
@@ -42,8 +38,8 @@ class Lines:
         self._reading = asyncio.Lock()
 
     @asynccontextmanager
-    async def name_of(self, group: str, history: Sequence[Any]) -> AsyncIterator[str | None]:
-        """Return the name of the conversation of a request; `None` for one that only looks back.
+    async def name_of(self, group: str, history: Sequence[Any]) -> AsyncIterator[tuple[str, bool]]:
+        """Return the name of the conversation of a request, and whether the request only looks back at it.
 
         The caller loads the messages within the block: requests of the same group wait, to be compared with them.
 
@@ -63,27 +59,27 @@ class Lines:
         fits = [each for _, each in self._open(group) if each.continued_by(history)]
         return max(fits, key=lambda each: each.messages, default=None)
 
-    async def _name_of(self, group: str, history: Sequence[Any]) -> str | None:
+    async def _name_of(self, group: str, history: Sequence[Any]) -> tuple[str, bool]:
         await self._read_names()
         fits = [(each.messages, name) for name, each in self._open(group) if each.continued_by(history)]
         if fits:
-            return max(fits)[1]
+            return max(fits)[1], False
         found = await self._alike(group, history)
         if found is None:
-            return self._new(group)
+            return self._new(group), False
         same, length, name = found
         if same == length:
-            return name
+            return name, False
         if same == len(history):
-            return None
+            return name, True
         conversation = self._conversations.get(name)
         if conversation.calls or conversation.was_left(history, same):
             branch = self._new(group)
             self._conversations.get(branch).branches_from(conversation)
-            return branch
+            return branch, False
         if same < conversation.messages:  # else only its store was read
             conversation.leaves(same)
-        return name
+        return name, False
 
     async def _alike(self, group: str, history: Sequence[Any]) -> tuple[int, int, str] | None:
         """Return the conversation that begins most like a request: messages in common, its length, its name."""
@@ -121,7 +117,7 @@ class Lines:
             assert self._store is not None
             names = await asyncio.to_thread(self._store.sessions)
             for name in sorted(names, key=_number):
-                self._names.setdefault(_NUMBER.sub("", name), []).append(name)
+                self._names.setdefault(NUMBER.sub("", name), []).append(name)
             self._is_read = True
 
 
@@ -130,5 +126,5 @@ def _numbered(group: str, number: int) -> str:
 
 
 def _number(name: str) -> int:
-    found = _NUMBER.search(name)
+    found = NUMBER.search(name)
     return int(found[1]) if found else 1

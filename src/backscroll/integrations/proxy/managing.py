@@ -92,8 +92,8 @@ class Managing:
             warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {why}")
             place = self._in_memory[protocol.name]
             entered = await _entered(place, request)
-        if entered is None:
-            yield await _looking_back(place, request)
+        if isinstance(entered, ProxiedConversation):
+            yield await _looking_back(place, request, entered)
             return
         try:
             yield entered
@@ -136,11 +136,13 @@ def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
     return Place(conversations, Lines(conversations, store))
 
 
-async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
-    """Return the prepared exchange, whose conversation is in use from now on."""
-    async with place.lines.name_of(request.group, request.natives) as name:
-        if name is None:
-            return None
+async def _entered(place: Place, request: ManagedRequest) -> Exchange | ProxiedConversation:
+    """Return the prepared exchange, whose conversation is in use from now on; a conversation that is only looked back
+    at by itself.
+    """
+    async with place.lines.name_of(request.group, request.natives) as (name, looks_back):
+        if looks_back:
+            return place.conversations.get(name)
         exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
         try:
             await exchange.prepare()
@@ -150,10 +152,11 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
         return exchange
 
 
-async def _looking_back(place: Place, request: ManagedRequest) -> Exchange | None:
+async def _looking_back(place: Place, request: ManagedRequest, at: ProxiedConversation) -> Exchange | None:
     """Return a request that its conversation has gone on from, in one of its own for as long as it lasts; `None` where
     nothing is left out.
     """
     exchange = Exchange(place.conversations.unnamed(), request, "")
+    exchange.conversation.branches_from(at)
     await exchange.prepare()
     return exchange if exchange.is_rewritten else None
