@@ -28,11 +28,16 @@ JUDGED = {
 """As they are set up where it is their views that are judged and not their speed: with exact counts, and summaries made
 of what they are given (`stand_in.py`).
 """
-FURTHER = {"ours-fuller": "peers.ours:Fuller", "whole": "peers.whole:Whole"}
-"""Whose views are judged and whose costs are not: ours with another option, and everything, whatever it weighs."""
+FURTHER = {
+    "ours-fuller": "peers.ours:Fuller",
+    "strands-auto-lines": "peers.strands:AutoLines",
+    "langchain-summary-lines": "peers.langchain:SummarizeLines",
+    "whole": "peers.whole:Whole",
+}
+"""Whose views are judged and whose costs are not: other settings, and everything, whatever it weighs."""
 CONTENDERS = (
-    "ours", "ours-fuller", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "langchain-summary",
-    "contract", "whole",
+    "ours", "ours-fuller", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "strands-auto-lines",
+    "langchain-summary", "langchain-summary-lines", "contract", "whole",
 )  # fmt: skip
 """Whose views are judged, in the order of the tables."""
 KEEPERS = {

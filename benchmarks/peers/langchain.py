@@ -22,7 +22,7 @@ from langgraph.graph.message import add_messages
 
 from peers.base import SUMMARY, Keeper, Message, Peer
 from peers.exact import of_message
-from peers.stand_in import summary
+from peers.stand_in import first_lines, summary
 
 
 def read(message: Message) -> Any:
@@ -33,17 +33,20 @@ def read(message: Message) -> Any:
 
 def counted(messages: Any, **_: Any) -> int:
     """Exact tokens of messages of LangChain, as a model's own counter would say."""
-    return sum(map(of_message, map(_openai, messages)))
+    return sum(_openai(message)[1] for message in messages)
 
 
-def _openai(message: Any) -> Message:
-    """The message in OpenAI chat. It is kept in the message, as every view asks for it; edited copies have new content."""
-    content, known = message.__dict__.get("_written", (None, {}))
-    if content is not message.content:
-        known = convert_to_openai_messages(message)
+def _openai(message: Any) -> tuple[Message, int]:
+    """The message in OpenAI chat, and its tokens. Kept in it, as every view asks for it; edited copies have another
+    content.
+    """
+    content, known = message.__dict__.get("_written", (None, None))
+    if known is None or content is not message.content:
+        written = convert_to_openai_messages(message)
+        known = written, of_message(written)
         message.__dict__["_written"] = message.content, known
-    written: Message = known
-    return written
+    made: tuple[Message, int] = known
+    return made
 
 
 class _LangChain(Peer):
@@ -62,7 +65,7 @@ class _LangChain(Peer):
             self.messages = add_messages(self.messages, [native])
 
     def written(self, view: Sequence[Any]) -> list[Message]:
-        messages = map(_openai, [*self.system, *view])
+        messages = [_openai(message)[0] for message in (*self.system, *view)]
         return [{**message, "content": message.get("content") or ""} for message in messages]
 
 
@@ -160,6 +163,7 @@ class SummarizeExactly(Summarize):
     """The middleware with an exact counter; the scripted model makes summaries of what it is given."""
 
     about = "trigger at 85 % of the budget, keep 40 %, an exact counter, summaries extracted from what they are made of"
+    answer = staticmethod(summary)
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
@@ -168,8 +172,15 @@ class SummarizeExactly(Summarize):
             trigger=("tokens", int(budget * 0.85)),
             keep=("tokens", int(budget * 0.4)),
             token_counter=counted,
-            summarizer=RunnableLambda(lambda messages: summary(get_buffer_string(messages))),
+            summarizer=RunnableLambda(lambda messages: self.answer(get_buffer_string(messages))),
         )
+
+
+class SummarizeLines(SummarizeExactly):
+    """The same; its summaries have no list of words."""
+
+    name = "LangChain, SummarizationMiddleware, summaries of lines alone"
+    answer = staticmethod(first_lines)
 
 
 class Checkpoints(Keeper):

@@ -17,17 +17,22 @@ _SPECIFIC = re.compile(r"#?\w[\w./@-]*\d[\w./@-]*\w|#?\w+_\d+")
 
 def summary(text: str) -> str:
     """Return the summary of a text."""
-    lines: list[str] = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        if sum(map(len, lines)) + min(len(line), LINE) > LINES:
-            break
-        lines.append(line[:LINE])
     words: list[str] = []
     for word, _ in Counter(_SPECIFIC.findall(text)).most_common():
         if sum(len(one) + 2 for one in words) + len(word) > WORDS:
             break
         words.append(word)
-    return "\n".join([*lines, f"Mentioned: {', '.join(words)}"])
+    return f"{first_lines(text, LINES)}\nMentioned: {', '.join(words)}"
+
+
+def first_lines(text: str, most: int = LINES + WORDS) -> str:
+    """Return the first lines of a text alone, of as many characters."""
+    lines: list[str] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if sum(map(len, lines)) + min(len(line), LINE) > most:
+            break
+        lines.append(line[:LINE])
+    return "\n".join(lines)
 
 
 def nearest(query: str, texts: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from strands.session.file_session_manager import FileSessionManager
 
 from peers.base import SUMMARY, Keeper, Message, Peer, arguments_of, assistant, call, calls_of, plain, result
 from peers.exact import of_message
-from peers.stand_in import nearest, summary
+from peers.stand_in import first_lines, nearest, summary
 
 _REFERENCES = re.compile(r"\[refs?: ([^\]]+)\]")
 
@@ -154,9 +154,18 @@ class AutoExactly(Auto):
 
     about = 'Agent(context_manager="auto"), an exact counter, summaries extracted from what they are made of'
 
+    answer = staticmethod(summary)
+
     def __init__(self, budget: int, folder: Path) -> None:
         _Strands.__init__(self, budget, folder)
-        self.agent = Agent(model=Counting(budget, summary), context_manager="auto", callback_handler=None)
+        self.agent = Agent(model=Counting(budget, self.answer), context_manager="auto", callback_handler=None)
+
+
+class AutoLines(AutoExactly):
+    """The same; its summaries have no list of words."""
+
+    name = 'Strands, context_manager="auto", summaries of lines alone'
+    answer = staticmethod(first_lines)
 
 
 class Files(Keeper):

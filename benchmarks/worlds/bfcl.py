@@ -19,7 +19,7 @@ from worlds.script import Action, Said, Session, World
 
 PACKAGE = "bfcl_eval"
 SETS = {"base": "multi_turn_base", "long": "multi_turn_long_context"}
-ENTRIES = {"base": 100, "long": 25}
+ENTRIES = {"base": 80, "long": 25}
 """Entries of one session, so that its history is longer than the largest budget."""
 SYSTEM = "You do many cases at once. Use names and ids exactly as they are written."
 Call = tuple[str, dict[str, Any]]

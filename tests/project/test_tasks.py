@@ -35,7 +35,7 @@ def agent(module):
         ('{"order_id": "#W1234"}', "#W123", False),
         ("my_W123", "W123", False),
         ("it costs 12.55", "12.5", False),
-        ("it costs 12", "112", False),
+        ("it costs 112.5", "112", False),
         ("it costs 2.112", "112", False),
         ("pay $10,000 now", "10000.0", True),
         ("pay 10000 now", "10000.0", True),
