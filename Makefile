@@ -106,6 +106,7 @@ $(PEERS)/.ready: $(READY) benchmarks/requirements-peers.lock
 
 bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part costs; an hour and more
 	$(PEERS)/bin/python benchmarks/side_by_side.py $(BENCH)
+	$(PEERS)/bin/python benchmarks/tasks.py --json build/bench/tasks.json
 	$(BIN)/python benchmarks/step_floor.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/stalls.py

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from page import put
-from peers.catalog import CONTENDERS, peer
+from peers.catalog import CONTENDERS, FURTHER, peer
 from worlds.agent import RECALLS
 
 Row = dict[str, Any]
@@ -51,7 +51,7 @@ def contenders(found: Iterable[Row]) -> list[Who]:
 
 
 def _place(who: Who) -> tuple[int, int]:
-    return CONTENDERS.index(who[0]), RECALLS.index(who[1])
+    return [*CONTENDERS, *FURTHER].index(who[0]), RECALLS.index(who[1])
 
 
 def name_of(who: Who) -> str:

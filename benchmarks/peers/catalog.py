@@ -36,8 +36,8 @@ FURTHER = {
 }
 """Whose views are judged and whose costs are not: other settings, and everything, whatever it weighs."""
 CONTENDERS = (
-    "ours", "ours-fuller", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "strands-auto-lines",
-    "langchain-summary", "langchain-summary-lines", "contract", "whole",
+    "ours", "ours-fuller", "langchain-trim", "strands-window", "langchain-clear", "strands-auto", "langchain-summary",
+    "contract", "whole",
 )  # fmt: skip
 """Whose views are judged, in the order of the tables."""
 KEEPERS = {
