@@ -1,22 +1,26 @@
 """What small views keep of a conversation without tools: facts that a user stated, corrected and asks for later.
 
-    python benchmarks/chats.py [--budgets 2000 4000 8000] [--lengths 500 2000 5000] [--seed 1] [--only ours,window]
+    python benchmarks/chats.py [--budgets 4000 8000] [--lengths 500 2000 5000] [--seed 1 2 3] [--only ours,window]
+        [--json build/chats.jsonl] [--write]
 
 The conversation is made up (`chat_facts.py`): two messages a statement, a view before each answer. At each length every
-sampled fact is looked up in the view and, where recall exists, with one search for the words of its question, one page.
+sampled fact is looked up in the view and, where a contender ships a recall, with one call of it for the words of the
+fact's question, one page.
 
-- found: the newest value stands in the view or in that page, in one passage with its subject.
-- stale: an older value stands in the view as current, or the first passage of the page shows it, without a mark and
+- found: the newest value is in the view or in that page, in one passage (line) with its subject.
+- stale: an older value is in the view as current, or the first passage of the page shows it, without a mark and
   without the newer value.
-- false marks: the newest value stands somewhere with a mark that says it was replaced.
-- rules: the user's newest rules that stand in the view.
+- false marks: the newest value is somewhere with a mark that says it was replaced.
+- rules: the user's newest rules that are in the view.
 
-`--only` takes `ours`, `window` (the newest messages that fit), and peers of `peers/catalog.py` where
-they are installed.
+`--only` takes `ours`, `window` (the newest messages that fit), `whole` (all messages, over the budget too), and peers of
+`peers/catalog.py` where they are installed, or `all`. `--json` keeps a line of figures for each, and measures only what
+the file has not yet. `--write` puts the table of all its lines into `benchmarks/README.md`, and draws the plot.
 """
 
 import argparse
 import asyncio
+import json
 import random
 import re
 import tempfile
@@ -27,12 +31,15 @@ from typing import Any, NamedTuple
 from chat_facts import Fact, conversation
 from peers.base import Message, Peer, plain
 from peers.catalog import PEERS, peer
-
-from backscroll import ContextManager
-from backscroll.tokens.engines.heuristic import estimate
+from peers.exact import of_message
 
 SAMPLE = 400
 """Facts that are looked up at each length, drawn from all of them."""
+ALL = (
+    "ours,window,strands-auto,strands-window,langchain-summary,langchain-trim,langchain-clear,contract,whole".split(",")
+)
+STATELESS = {"window", "contract", "langchain-trim", "langchain-clear", "whole"}
+"""Their views depend on the messages alone, so only those that are measured are made."""
 MARK = "replaced by"
 _PASSAGE = re.compile(r"^(?=\[ref:)", re.MULTILINE)
 
@@ -46,7 +53,7 @@ class Found(NamedTuple):
     false_marks: float
     rules: float
     tokens: int
-    """Tokens of the view, estimated."""
+    """Tokens of the view."""
 
 
 class Window:
@@ -77,28 +84,8 @@ class Window:
         return None
 
 
-class Ours:
-    """Backscroll with its defaults."""
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self._manager = ContextManager()
-
-    def add(self, message: Message) -> None:
-        """Keep a message."""
-        self._manager.append(message)
-
-    def view(self) -> list[Message]:
-        """Return the view of the next request."""
-        return self._manager.get_messages_for_request(token_budget=self._budget)
-
-    def search(self, question: str) -> str | None:
-        """Return the first page for a question."""
-        return str(self._manager.recall(query=question))
-
-
-class Theirs:
-    """A peer of the other benchmarks. None of them searches what it left out."""
+class Kept:
+    """Backscroll or a peer."""
 
     def __init__(self, kind: type[Peer], budget: int, folder: Path) -> None:
         self._peer = kind(budget, folder)
@@ -116,26 +103,28 @@ class Theirs:
 
         return self._peer.written(self._run(made()))
 
-    def search(self, question: str) -> str | None:  # noqa: ARG002
-        """Return nothing."""
-        return None
+    def search(self, question: str) -> str | None:
+        """Return what one call of its own recall brings for a question; None where it ships none."""
+        found = self._run(self._peer.recall(question))
+        return None if found is None else found[2]
 
 
-Contender = Ours | Window | Theirs
+Contender = Kept | Window
 
 
 def tokens(messages: Iterable[Message]) -> int:
-    """Return the estimated tokens of messages, with four for what frames each."""
-    return sum(estimate(plain(message.get("content"))) + 4 for message in messages)
+    """Return the tokens of messages."""
+    return sum(map(of_message, messages))
 
 
 def passages(messages: Iterable[Message]) -> list[str]:
-    """Return what a view shows, message by message; a digest line by line."""
-    found: list[str] = []
-    for message in messages:
-        text = plain(message.get("content"))
-        found += text.splitlines() if text.startswith("<summary>") else [text]
-    return found
+    """Return what a view shows, line by line: only digests and summaries have several."""
+    return [line for message in messages for line in plain(message.get("content")).splitlines()]
+
+
+def pages(answer: str) -> list[str]:
+    """Return the passages of a recall's answer: hits, and what has none line by line."""
+    return [one for one in _PASSAGE.split(answer) if one.strip()] if "[ref:" in answer else answer.splitlines()
 
 
 def states(passage: str, fact: Fact, value: str) -> bool:
@@ -158,7 +147,7 @@ def measure(contender: Contender, view: list[Message], facts: Sequence[Fact], se
     for fact in asked:
         here = any(states(one, fact, fact.current) for one in shown)
         page = contender.search(fact.question)
-        hits = [] if page is None else [one for one in _PASSAGE.split(page) if one.strip()]
+        hits = [] if page is None else pages(page)
         current = [one for one in (*shown, *hits) if states(one, fact, fact.current)]
         in_view += here
         found += bool(current)
@@ -180,8 +169,10 @@ def percent(some: int, of: int) -> float:
     return 100 * some / max(1, of)
 
 
-def run(contender: Contender, lengths: Sequence[int], seed: int) -> list[tuple[int, Found, list[Message]]]:
-    """Hold the conversation, and measure at each length."""
+def run(
+    contender: Contender, lengths: Sequence[int], seed: int, each: bool = True
+) -> list[tuple[int, Found, list[Message]]]:
+    """Hold the conversation, and measure at each length. `each`: with a view before each answer."""
     rows: list[tuple[int, Found, list[Message]]] = []
     facts: dict[int, Fact] = {}
     contender.add({"role": "system", "content": "You are a helpful assistant who remembers what the user says."})
@@ -189,7 +180,7 @@ def run(contender: Contender, lengths: Sequence[int], seed: int) -> list[tuple[i
         if turn.fact is not None:
             facts[id(turn.fact)] = turn.fact
         contender.add({"role": "user", "content": turn.user})
-        view = contender.view()
+        view = contender.view() if each or number in lengths else []
         contender.add({"role": "assistant", "content": turn.assistant})
         if number in lengths:
             rows.append((number, measure(contender, view, list(facts.values()), seed), view))
@@ -198,32 +189,62 @@ def run(contender: Contender, lengths: Sequence[int], seed: int) -> list[tuple[i
 
 def made(name: str, budget: int, folder: Path) -> Contender:
     """Return a contender by its name."""
-    if name == "ours":
-        return Ours(budget)
-    return Window(budget) if name == "window" else Theirs(peer(name), budget, folder)
+    return Window(budget) if name == "window" else Kept(peer(name, judged=True), budget, folder)
+
+
+def kept(file: Path | None) -> list[dict[str, Any]]:
+    """Return the figures that a file has."""
+    if file is None or not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def shown(folder: Path, name: str, view: list[Message]) -> None:
+    """Write a view."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(f"## {one['role']}\n{plain(one['content'])}" for one in view)
+    (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def measured(name: str, budget: int, seed: int, given: argparse.Namespace) -> None:
+    """Measure a contender in one conversation, print its figures and keep them."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = run(made(name, budget, Path(folder)), given.lengths, seed, name not in STATELESS)
+    for length, found, view in rows:
+        shares = " ".join(f"{one:>6.1f}" for one in found[:-1])
+        print(f"{name:<18} {budget:>6} {length:>10} {seed:>4}  {shares} {found.tokens:>6}", flush=True)
+        if given.show:
+            shown(given.show, f"{name}-{budget}-{length}-{seed}", view)
+        if given.json:
+            case = {"who": name, "budget": budget, "statements": length, "seed": seed}
+            with given.json.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(case | found._asdict()) + "\n")
 
 
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--budgets", type=int, nargs="+", default=[2_000, 4_000, 8_000])
+    parser.add_argument("--budgets", type=int, nargs="+", default=[4_000, 8_000])
     parser.add_argument("--lengths", type=int, nargs="+", default=[500, 2_000, 5_000])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="ours,window", help=f"of ours, window, {', '.join(PEERS)}")
+    parser.add_argument("--seed", type=int, nargs="+", default=[1])
+    parser.add_argument("--only", default="ours,window", help=f"all, or of window, whole, {', '.join(PEERS)}")
     parser.add_argument("--show", type=Path, help="a folder for the last view of each run")
+    parser.add_argument("--json", type=Path, help="a file of JSON lines for the figures")
+    parser.add_argument("--write", action="store_true", help="the table and the plot of benchmarks/README.md")
     given = parser.parse_args()
-    print("who              budget statements in view  found  stale  false  rules tokens")
-    for name in given.only.split(","):
+    if given.write and given.json is None:
+        parser.error("--write needs the figures of --json")
+    print("who                budget statements seed in view  found  stale  false  rules tokens")
+    there = {(row["who"], row["budget"], row["statements"], row["seed"]) for row in kept(given.json)}
+    for seed in given.seed:
         for budget in given.budgets:
-            with tempfile.TemporaryDirectory() as folder:
-                rows = run(made(name, budget, Path(folder)), given.lengths, given.seed)
-            for length, found, view in rows:
-                shares = " ".join(f"{one:>6.1f}" for one in found[:-1])
-                print(f"{name:<16} {budget:>6} {length:>10}  {shares} {found.tokens:>6}", flush=True)
-                if given.show:
-                    given.show.mkdir(parents=True, exist_ok=True)
-                    text = "\n".join(f"## {one['role']}\n{plain(one['content'])}" for one in view)
-                    (given.show / f"{name}-{budget}-{length}.txt").write_text(text, encoding="utf-8")
+            for name in ALL if given.only == "all" else given.only.split(","):
+                if not all((name, budget, length, seed) in there for length in given.lengths):
+                    measured(name, budget, seed, given)
+    if given.write:
+        from chat_tables import write
+
+        write(kept(given.json))
 
 
 if __name__ == "__main__":

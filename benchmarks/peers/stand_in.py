@@ -7,10 +7,12 @@ will be asked later; a real one does not either.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 LINES, WORDS, LINE = 1_400, 1_400, 200
 """Characters: of all lines, of all words, and of one line."""
+WITNESSES: list[Callable[[str, str], object]] = []
+"""Called with what a summary was made of, and the summary."""
 _WORD = re.compile(r"\w{3,}")
 _SPECIFIC = re.compile(r"#?\w[\w./@-]*\d[\w./@-]*\w|#?\w+_\d+")
 
@@ -22,7 +24,10 @@ def summary(text: str) -> str:
         if sum(len(one) + 2 for one in words) + len(word) > WORDS:
             break
         words.append(word)
-    return f"{first_lines(text, LINES)}\nMentioned: {', '.join(words)}"
+    found = f"{first_lines(text, LINES)}\nMentioned: {', '.join(words)}"
+    for witness in WITNESSES:
+        witness(text, found)
+    return found
 
 
 def first_lines(text: str, most: int = LINES + WORDS) -> str:
