@@ -13,7 +13,7 @@ fact's question, one page.
 - false marks: the newest value is somewhere with a mark that says it was replaced.
 - rules: the user's newest rules that are in the view.
 
-`--only` takes `ours`, `window` (the newest messages that fit), `whole` (all messages, over the budget too), and peers of
+`--only` takes `ours`, `window` (the newest messages that fit), `whole` (all messages, over the budget too), peers of
 `peers/catalog.py` where they are installed, or `all`. `--json` keeps a line of figures for each, and measures only what
 the file has not yet. `--write` puts the table of all its lines into `benchmarks/README.md`, and draws the plot.
 """
@@ -36,8 +36,9 @@ from peers.exact import of_message
 SAMPLE = 400
 """Facts that are looked up at each length, drawn from all of them."""
 ALL = (
-    "ours,window,strands-auto,strands-window,langchain-summary,langchain-trim,langchain-clear,contract,whole".split(",")
-)
+    "ours", "window", "strands-auto", "strands-window", "langchain-summary", "langchain-trim", "langchain-clear",
+    "contract", "whole",
+)  # fmt: skip
 STATELESS = {"window", "contract", "langchain-trim", "langchain-clear", "whole"}
 """Their views depend on the messages alone, so only those that are measured are made."""
 MARK = "replaced by"
@@ -87,18 +88,26 @@ class Window:
 class Kept:
     """Backscroll or a peer."""
 
-    def __init__(self, kind: type[Peer], budget: int, folder: Path) -> None:
+    def __init__(self, kind: type[Peer], budget: int, folder: Path, stateless: bool) -> None:
         self._peer = kind(budget, folder)
         self._run = asyncio.new_event_loop().run_until_complete
+        self._stateless, self._waiting = stateless, list[Any]()
 
     def add(self, message: Message) -> None:
-        """Keep a message."""
-        self._run(self._peer.add(self._peer.read(message)))
+        """Keep a message; without a state, together with all until the next view."""
+        native = self._peer.read(message)
+        if self._stateless and message["role"] != "system":
+            self._waiting.append(native)
+        else:
+            self._run(self._peer.add(native))
 
     def view(self) -> list[Message]:
         """Return the view of the next request."""
 
         async def made() -> Sequence[Any]:
+            if self._waiting:
+                await self._peer.preload(self._waiting)
+                self._waiting = []
             return await self._peer.view()
 
         return self._peer.written(self._run(made()))
@@ -189,7 +198,7 @@ def run(
 
 def made(name: str, budget: int, folder: Path) -> Contender:
     """Return a contender by its name."""
-    return Window(budget) if name == "window" else Kept(peer(name, judged=True), budget, folder)
+    return Window(budget) if name == "window" else Kept(peer(name, judged=True), budget, folder, name in STATELESS)
 
 
 def kept(file: Path | None) -> list[dict[str, Any]]:
@@ -242,7 +251,7 @@ def main() -> None:
                 if not all((name, budget, length, seed) in there for length in given.lengths):
                     measured(name, budget, seed, given)
     if given.write:
-        from chat_tables import write
+        from chat_tables import write  # draws, which needs what the rest does without
 
         write(kept(given.json))
 

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from backscroll import ContextManager
 from peers.base import Peer
 from peers.catalog import peer
 from peers.ours import InMemory
+
+from backscroll import ContextManager
 
 
 class Lean(InMemory):

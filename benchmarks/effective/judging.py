@@ -3,8 +3,8 @@
 Before each recorded answer the contender makes its view. The facts that the answer uses and that had occurred before
 (`backscroll.evaluation`) are looked up in it. A **miss** is a message of the history that has to be fetched because
 facts of it are missing: all that the same message has come back together. The agent then makes one recall, with the
-words of the answer without the missing facts. What it does not bring comes from the newest tool result that mentions it,
-by running that tool again; or, where no tool ever showed it, somebody has to say it again.
+words of the answer without the missing facts. What it does not bring comes from the newest tool result that mentions
+it, by running that tool again; or, where no tool ever showed it, somebody has to say it again.
 """
 
 import asyncio
@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from peers import stand_in
+from peers.base import Message, Peer
+
 from backscroll.errors import BudgetError
 from backscroll.evaluation.facts import Fact, occurs, readable_text
 from backscroll.evaluation.retention import Needs
 from backscroll.evaluation.run import Weigher
 from backscroll.evaluation.transcript import is_answer
-from peers import stand_in
-from peers.base import Message, Peer
 
 WORDS = 25
 """Words of a recall: the first different ones of the answer."""
@@ -156,7 +157,9 @@ class Judge:
             self.bill.again_result_tokens += results
             self.bill.said += said
 
-    def _recalled(self, missing: dict[Fact, int], found: tuple[str, dict[str, Any], str] | None, tokens: int) -> set[int]:
+    def _recalled(
+        self, missing: dict[Fact, int], found: tuple[str, dict[str, Any], str] | None, tokens: int
+    ) -> set[int]:
         """Add a recall; return the messages that have to be fetched in another way."""
         if found is None:
             return set(missing.values())

@@ -1,11 +1,10 @@
-"""Prices of what was judged, in tokens of uncached input: what was sent, and what it takes to fetch what was missing."""
+"""Prices of what was judged, in tokens of uncached input: what was sent, and what it takes to fetch what is missing."""
 
 import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from backscroll.evaluation.compare.pricing import Tariff
-
 from effective.judging import Bill
 
 RESAMPLES = 2_000
@@ -70,16 +69,16 @@ class Share(NamedTuple):
     high: float
 
 
-def ratio(
-    above: Mapping[str, tuple[float, float]], below: Mapping[str, tuple[float, float]], seed: int = 1
-) -> Share:
+def ratio(above: Mapping[str, tuple[float, float]], below: Mapping[str, tuple[float, float]], seed: int = 1) -> Share:
     """Return how many times the second the first costs per request, over conversations: amounts and their requests."""
     names: Sequence[str] = sorted(above.keys() & below.keys())
     chance = random.Random(seed)
     resampled = sorted(
         _ratio(above, below, chance.choices(names, k=len(names))) for _ in range(RESAMPLES if len(names) > 1 else 1)
     )
-    return Share(_ratio(above, below, names), resampled[int(0.025 * len(resampled))], resampled[int(0.975 * len(resampled))])
+    return Share(
+        _ratio(above, below, names), resampled[int(0.025 * len(resampled))], resampled[int(0.975 * len(resampled))]
+    )
 
 
 def _ratio(

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from backscroll.evaluation.compare.pricing import TARIFFS
 from page import PAGE, put
 from peers.catalog import versions
 
+from backscroll.evaluation.compare.pricing import TARIFFS
 from effective.contenders import CONTENDERS, OURS, contender
 from effective.judging import Bill
 from effective.pricing import Policy, Share, at_price, crossing, effective, fetched, ratio, sent
@@ -107,7 +107,9 @@ def _cells(by_who: dict[str, list[Row]], who: str) -> list[str]:
     bill = bill_of(by_who[who])
     if not bill.requests:
         return [contender(who).name] + ["-"] * 7
-    claude, openai = (times(by_who, who, lambda one, own=own: effective(one, own, Policy())) for own in (ANTHROPIC, OPENAI))
+    claude, openai = (
+        times(by_who, who, lambda one, own=own: effective(one, own, Policy())) for own in (ANTHROPIC, OPENAI)
+    )
     return [
         contender(who).name,
         f"{sent(bill, ANTHROPIC) / bill.requests:,.0f}",
@@ -131,7 +133,9 @@ def crossings(rows: Sequence[Row]) -> str:
             ours = bill_of(by_who[OURS])
             for who in by_who:
                 bill = bill_of(by_who[who])
-                own = [fetched(bill, ANTHROPIC, policy) / bill.misses if bill.misses else 0 for policy in POLICIES.values()]
+                own = [
+                    fetched(bill, ANTHROPIC, policy) / bill.misses if bill.misses else 0 for policy in POLICIES.values()
+                ]
                 yield [
                     f"{budget:,}", contender(who).name, f"{sent(bill, ANTHROPIC) / bill.requests:,.0f}",
                     f"{100 * bill.misses / bill.requests:.1f}", "" if who == OURS else where_cheaper(ours, bill),
@@ -213,7 +217,9 @@ def draw(rows: Sequence[Row]) -> None:
         axes.set_title(f"effective cost of a request, {budget:,} tokens", loc="left", fontsize=11)
         axes.set_xlabel("price of a miss, thousands of tokens")
         axes.set_ylabel("thousands of input tokens")
-        axes.set_ylim(0, 4 * effective(bill_of(by_who[OURS]), ANTHROPIC, Policy()) / bill_of(by_who[OURS]).requests / 1e3)
+        axes.set_ylim(
+            0, 4 * effective(bill_of(by_who[OURS]), ANTHROPIC, Policy()) / bill_of(by_who[OURS]).requests / 1e3
+        )
         axes.grid(visible=True, color=QUIET, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=QUIET, which="both")
