@@ -120,7 +120,8 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
 	$(BIN)/python benchmarks/mcp_server.py
-	$(BIN)/python benchmarks/chats.py
+	$(PEERS)/bin/python benchmarks/chats.py --only all
+	$(PEERS)/bin/python benchmarks/effective_cost.py
 
 shipped: $(READY) ## check, before a release, what a peer's own manager gets wrong
 	$(BIN)/python -m pytest benchmarks/peers/shipped_strands.py

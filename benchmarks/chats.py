@@ -25,6 +25,7 @@ import random
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,7 +139,13 @@ def pages(answer: str) -> list[str]:
 
 def states(passage: str, fact: Fact, value: str) -> bool:
     """Return whether a passage names the fact's subject and the value, as whole words."""
-    return all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", passage, re.IGNORECASE) for word in (*fact.words, value))
+    low = passage.lower()
+    return all(word.lower() in low and _whole(word).search(passage) for word in (*fact.words, value))
+
+
+@lru_cache(100_000)
+def _whole(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
 
 
 def misled(shown: Sequence[str], fact: Fact) -> bool:
