@@ -74,6 +74,7 @@ def test_a_value_counts_only_with_its_subject_in_one_line(chats):
     assert shares(chats, "Ida's code is K7X.", None, "K7X").in_view == 100
     assert shares(chats, "Ida's code changed.\nMilo's is K7X.", None, "K7X").in_view == 0
     assert shares(chats, "Ida's code is K7XY.", None, "K7X").in_view == 0
+    assert shares(chats, "Ida's code is YK7X.", None, "K7X").in_view == 0
 
 
 def test_what_a_recall_brings_is_found_and_not_in_view(chats):
