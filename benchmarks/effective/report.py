@@ -206,10 +206,10 @@ def draw(rows: Sequence[Row]) -> None:
         others = iter(zip(OTHERS * 2, MARKS * 2, strict=False))
         for who, own in by_who.items():
             bill = bill_of(own)
-            color, mark = (COLOR, "o") if who == OURS else next(others)
+            color, mark = (COLOR, "o") if who == OURS else (QUIET, "") if who == "whole" else next(others)
             ends = [at_price(bill, ANTHROPIC, miss) / bill.requests / 1_000 for miss in (0, HIGHEST)]
             line = axes.plot([0, HIGHEST / 1_000], ends, color=color, linewidth=2.6 if who == OURS else 1.4)[0]
-            line.set_label(contender(who).name)
+            line.set(label=contender(who).name, linestyle=":" if who == "whole" else "-")
             if bill.misses:
                 own_price = fetched(bill, ANTHROPIC, Policy()) / bill.misses
                 height = at_price(bill, ANTHROPIC, own_price) / bill.requests / 1_000
