@@ -70,9 +70,34 @@ def test_replay_shows_what_each_request_was_made_of():
         assert 0.9 < sum(step.parts.values()) / max(1, sum(line.tokens for line in view.lines)) < 1.1
         if view.messages[: len(earlier)] == earlier:
             assert (step.kept > 0) == bool(earlier)
-        if not earlier or view.messages[0] != earlier[0]:
-            assert step.kept == (step.parts["overhead"] if earlier else 0)
+        if not earlier:
+            assert step.kept == 0
+        elif view.messages[0] != earlier[0]:  # of the first message, what it begins with alike
+            first = next(line.tokens for line in view.lines if line.message is not None)
+            assert step.parts["overhead"] <= step.kept <= step.parts["overhead"] + first
     assert sum(step.kept for step in steps) > 0.6 * sum(sum(step.parts.values()) for step in steps)
+
+
+def test_cache_holds_the_beginning_of_a_digest_that_grew():
+    """The cache of an engine holds a prefix of tokens, wherever messages end."""
+    manager, talk = ContextManager(**OPTIONS), MessageFactory("openai")
+    for number in range(60):
+        manager.append(talk.say("user", f"{number} " * 60), talk.say("assistant", f"answer {number} " * 20))
+        manager.get_messages_for_request()
+    records, (_, steps) = manager.list_requests(), replay_log(manager)
+    views = [manager.get_request(record.at) for record in records]
+    partly = 0
+    for earlier, view, step in zip(views, views[1:], steps[1:], strict=False):
+        pairs = zip(earlier.messages, view.messages, strict=False)
+        same = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+        if same is None:
+            continue
+        lines = [line for line in view.lines if line.message is not None]
+        whole = sum(line.tokens for line in lines[:same])
+        begins = beginning(earlier.messages[same], view.messages[same])
+        assert whole - 5 <= step.kept <= whole + lines[same].tokens * begins + 5
+        partly += step.kept > whole + 20
+    assert partly > 3
 
 
 def test_a_replay_goes_on_with_what_came_since():
@@ -190,6 +215,13 @@ def test_async_manager_lists_the_same_requests():
     assert view == found
 
 
+def beginning(then, now):
+    """The share of one value, as JSON, that begins like another."""
+    texts = [json.dumps(value, ensure_ascii=False) for value in (then, now)]
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+    return sum(1 for _ in alike) / len(texts[1])
+
+
 def slowly(manager, requests):
     """What a replay tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
     session, before = manager._session, {}
@@ -212,6 +244,9 @@ def slowly(manager, requests):
             for part, tokens in parts:
                 sums[part] += tokens
         total = sum(tokens for parts in kept for _, tokens in parts)
+        if len(kept) < min(len(segments), len(earlier)):
+            (now, first_changed), then = segments[len(kept)], earlier[len(kept)][0]
+            total += int(sum(tokens for _, tokens in first_changed) * beginning(then, now))
         parts, scale = divided(sums, 0, request.tokens)
         yield Step(request.at, len(lane.view.messages), parts, round(total * scale))
 
