@@ -12,6 +12,8 @@ BOS = 2
 """The token that begins each prompt of Gemma."""
 ANSWER = "<start_of_turn>model\n"
 _ROLES = {"assistant": "model"}
+_APART = 12
+"""Messages of the user from where one session begins to where the next one does."""
 
 
 def written(message: Message) -> str:
@@ -142,7 +144,7 @@ def sessions(messages: Sequence[Message], number: int, requests: int) -> Iterato
     rest = [message for message in messages if message["role"] != "system"]
     begins = [at for at, message in enumerate(rest) if message["role"] == "user"]
     for part in range(number):
-        begin = begins[len(begins) * part // number]
+        begin = begins[_APART * part % len(begins)]
         answers = [at for at in range(begin, len(rest)) if rest[at]["role"] == "assistant"][:requests]
         yield [*system, *rest[begin : answers[-1] + 1]]
 

@@ -1,6 +1,6 @@
 """What the cache of a real engine holds of each request: a small Gemma in llama.cpp on this machine's CPU.
 
-    python benchmarks/real_cache.py [--budgets 2000,4000] [--sessions 3] [--requests 36] [--only ours,langchain-clear]
+    python benchmarks/real_cache.py [--budgets 2000,4000] [--sessions 3] [--requests 24] [--only ours,langchain-clear]
         [--settings prefix] [--seed 1] [--json build/real_cache.json] [--write]
 
 The engine runs in this process and keeps one slot. Before each answer of a session the manager makes its view, the view
@@ -30,10 +30,11 @@ from engine import Engine
 from page import put
 from peers.base import Message, Peer
 from peers.catalog import PEERS, peer
-from peers.ours import OnDisk
+from peers.ours import InMemory
 from sessions import recorded
 from tables import grid
 
+from backscroll import ContextManager
 from backscroll.evaluation.run import Weigher
 from backscroll.manager.driver import run_sync
 from backscroll.session.log_replay import LogReplay
@@ -42,7 +43,7 @@ from backscroll.tokens.engines import resolve
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
 WHO = (
-    "ours-sqlite",
+    "ours",
     "strands-auto",
     "strands-window",
     "langchain-clear",
@@ -58,6 +59,14 @@ _EVENTS = 1_000  # of a log, replayed at a time
 Row = dict[str, Any]
 
 
+class Ours(InMemory):
+    """Backscroll, which counts with the engine's own tokenizer."""
+
+    def __init__(self, budget: int, engine: Engine) -> None:
+        self.budget = budget
+        self.manager = ContextManager(tokenizer=lambda text: len(engine.tokens(text)))
+
+
 def inspected(manager: Any) -> list[tuple[float, int]]:
     """Return of each request what the inspector says that a cache holds of it, and its tokens."""
     replay, found = LogReplay(manager._session), {}
@@ -69,7 +78,8 @@ def inspected(manager: Any) -> list[tuple[float, int]]:
 def run(known: str, budget: int, session: Sequence[Message], engine: Engine) -> Iterator[Request]:
     """Yield the requests of a session through one manager, as they are made."""
     with tempfile.TemporaryDirectory() as folder:
-        loop, manager = asyncio.new_event_loop(), peer(known)(budget, Path(folder))
+        loop = asyncio.new_event_loop()
+        manager = Ours(budget, engine) if known == "ours" else peer(known)(budget, Path(folder))
         try:
             yield from _requests(loop, manager, session, engine)
         finally:
@@ -95,10 +105,10 @@ def _requests(
                 Request(len(prompt), answer.cached, common, expected, None, answer.seconds, answer.cpu)
             )
             before = prompt
-            if isinstance(manager, OnDisk):  # as a loop does that passes on what its provider counted
+            if isinstance(manager, Ours):  # as a loop does that passes on what its provider counted
                 manager.manager.observe_usage(input_tokens=len(prompt))
         loop.run_until_complete(manager.add(manager.read(message)))
-    steps = inspected(manager.manager) if isinstance(manager, OnDisk) else [(None, 1)] * len(found)
+    steps = inspected(manager.manager) if isinstance(manager, Ours) else [(None, 1)] * len(found)
     for one, (kept, tokens) in zip(found, steps, strict=True):
         yield one._replace(inspector=None if kept is None else kept * one.tokens / tokens)
 
@@ -115,11 +125,11 @@ class Bench:
         """Return whether a case was measured."""
         return any(case.items() <= row.items() for row in self.rows)
 
-    def measure(self, session: Sequence[Message], **case: Any) -> None:
+    def measure(self, messages: Sequence[Message], **case: Any) -> None:
         """Measure a case, with an engine of its own."""
         engine = Engine(self.model, case["settings"])
         begun = time.monotonic()
-        found = list(run(case["who"], case["budget"], session, engine))
+        found = list(run(case["who"], case["budget"], messages, engine))
         self.rows.append({**case, "requests": [one._asdict() for one in found], "total": total(found)._asdict()})
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps({"versions": versions(self.rows), "rows": self.rows}, indent=1), "utf-8")
@@ -153,7 +163,7 @@ def table(rows: Sequence[Row], settings: str) -> str:
                     median_and_range([one.cached for one in found], ",.0f"),
                     median_and_range([one.evaluated for one in found], ",.0f"),
                     median_and_range([one.share for one in found], ".0f") + " %",
-                    median_and_range([one.seconds for one in found], ",.0f"),
+                    median_and_range([one.cpu for one in found], ",.0f"),
                     median_and_range([one.forecast for one in found], ",.0f"),
                     f"{off} %",
                 ]
@@ -168,7 +178,7 @@ def main() -> None:
     arguments.add_argument("--budgets", default="2000,4000")
     arguments.add_argument("--sessions", type=int, default=3, help="parts of the recorded session")
     arguments.add_argument("--seed", type=int, default=1, help="number of the first of these parts")
-    arguments.add_argument("--requests", type=int, default=36, help="of each session")
+    arguments.add_argument("--requests", type=int, default=24, help="of each session")
     arguments.add_argument("--only", default=",".join(WHO), help=f"of {', '.join(PEERS)}")
     arguments.add_argument("--settings", default="prefix", choices=list(engines.SETTINGS), help="of the engine")
     arguments.add_argument("--json", type=Path, default=BUILD / "real_cache.json", help="where results are kept")

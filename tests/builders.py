@@ -1,7 +1,7 @@
 """What builds messages, conversations and sessions for tests, and random conversations in all six dialects."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -143,9 +143,11 @@ def _spoken(text: str) -> dict[str, Any]:
 
 
 @st.composite
-def conversations(draw: st.DrawFn, strange: bool = True, most: int = 14) -> list[dict[str, Any]]:
+def conversations(
+    draw: st.DrawFn, strange: bool = True, most: int = 14, dialects: Sequence[str] = DIALECTS
+) -> list[dict[str, Any]]:
     """A conversation of some rounds. `strange`: with pending calls, late and orphan results, re-used ids."""
-    talk = MessageFactory(draw(st.sampled_from(DIALECTS)))
+    talk = MessageFactory(draw(st.sampled_from(dialects)))
     messages = [talk.say("system", draw(_texts)[:400])] if draw(st.booleans()) else []
     messages.append(talk.say("user", draw(_texts)))
     late: list[tuple[str, str]] = []
