@@ -1,7 +1,7 @@
 """What the cache of a real engine holds of each request: a small Gemma in llama.cpp on this machine's CPU.
 
     python benchmarks/real_cache.py [--budgets 2000,4000] [--sessions 3] [--requests 24] [--only ours,langchain-clear]
-        [--settings prefix] [--seed 1] [--json build/real_cache.json] [--write]
+        [--settings prefix] [--seed 1] [--json build/real_cache.json] [--show] [--write]
 
 The engine runs in this process and keeps one slot. Before each answer of a session the manager makes its view, the view
 becomes a prompt, and the engine says which of its tokens were in its cache, which it evaluated, and how long the first
@@ -118,7 +118,7 @@ class Bench:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.rows: list[Row] = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else []
-        self.model = engines.model_file(BUILD)
+        self.model = Path()
 
     def has(self, **case: Any) -> bool:
         """Return whether a case was measured."""
@@ -144,40 +144,35 @@ def versions(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def table(rows: Sequence[Row], settings: str) -> str:
-    """Return the table of one way to set up the engine, with what further sessions are reckoned to evaluate."""
+    """Return the table of one way to set up the engine, with what further sessions are reckoned to evaluate. What was
+    reckoned only has no seconds.
+    """
     lines = []
     cases = [(budget, known) for budget in sorted({row["budget"] for row in rows}) for known in WHO]
     for budget, known in cases:
         mine = [row for row in rows if (row["who"], row["budget"]) == (known, budget)]
-        found = [Total(**row["total"]) for row in mine if row["settings"] == settings]
-        more = [Total(**row["total"]) for row in mine if row["settings"] == "reckoned"]
-        if found:
-            lines.append(_line(budget, known, found, more))
-    head = [
-        "budget",
-        "",
-        "from the cache",
-        "evaluated",
-        "cached",
-        "seconds",
-        "forecast",
-        "off by",
-        "evaluated, reckoned",
-    ]
-    return grid(head, lines)
+        found = [row for row in mine if row["settings"] == settings]
+        more = [row for row in mine if row["settings"] == "reckoned"] if settings == "prefix" else []
+        if found or more:
+            lines.append(_line(budget, known, found or more, more))
+    head = ["budget", "", "over budget", "from the cache", "evaluated", "cached", "seconds", "forecast", "off by"]
+    return grid([*head, *(["evaluated, reckoned"] if settings == "prefix" else [])], lines)
 
 
-def _line(budget: int, known: str, found: Sequence[Total], more: Sequence[Total]) -> list[str]:
+def _line(budget: int, known: str, rows: Sequence[Row], more: Sequence[Row]) -> list[str]:
+    found = [Total(**row["total"]) for row in rows]
+    over = [100 * sum(one["tokens"] > budget for one in row["requests"]) / len(row["requests"]) for row in rows]
     return [
         f"{budget:,}",
         peer(known).name,
+        median_and_range(over, ".0f") + " %",
         median_and_range([one.cached for one in found], ",.0f"),
         median_and_range([one.evaluated for one in found], ",.0f"),
         median_and_range([one.share for one in found], ".0f") + " %",
-        median_and_range([one.cpu for one in found], ",.0f"),
+        median_and_range([one.cpu for one in found], ",.0f") if any(one.cpu for one in found) else "-",
         median_and_range([one.forecast for one in found], ",.0f"),
         median_and_range([one.off for one in found], "+.1f") + " %",
-        median_and_range([one.evaluated for one in more], ",.0f") if more else "-",
+        *([median_and_range([row["total"]["evaluated"] for row in more], ",.0f")] if more else []),
     ]
 
 
@@ -191,13 +186,28 @@ def main() -> None:
     arguments.add_argument("--only", default=",".join(WHO), help=f"of {', '.join(PEERS)}")
     arguments.add_argument("--settings", default="prefix", choices=list(engines.SETTINGS), help="of the engine")
     arguments.add_argument("--json", type=Path, default=BUILD / "real_cache.json", help="where results are kept")
+    arguments.add_argument("--show", action="store_true", help="what is in the file of --json, and measure nothing")
     arguments.add_argument("--write", action="store_true", help="the table and the picture of benchmarks/README.md")
     given = arguments.parse_args()
-    if absent := engines.missing():
+    if not given.show and (absent := engines.missing()):
         print(f"skipped: {' and '.join(absent)} not installed: pip install {' '.join(absent)}")
         return
     BUILD.mkdir(exist_ok=True)
     bench = Bench(given.json)
+    if not given.show:
+        measure(bench, given)
+    print(table(bench.rows, given.settings))
+    if given.write:
+        from cache_pictures import draw
+
+        put("real cache", table(bench.rows, "prefix"))
+        put("real cache, as shipped", table(bench.rows, "shipped"))
+        draw(bench.rows, HERE / "plots" / "real_cache.svg")
+
+
+def measure(bench: Bench, given: argparse.Namespace) -> None:
+    """Measure what is asked for and not there yet."""
+    bench.model = engines.model_file(BUILD)
     long = list(pages(recorded(BUILD / "cache_session.jsonl", 120_000), RESULT))
     parts = list(sessions(long, given.sessions + given.seed - 1, given.requests))[given.seed - 1 :]
     for number, session in enumerate(parts, given.seed):
@@ -206,15 +216,6 @@ def main() -> None:
                 case = {"who": known, "budget": budget, "session": number, "settings": given.settings}
                 if not bench.has(**case):
                     bench.measure(session, **case)
-    print(table(bench.rows, given.settings))
-    if given.write:
-        from cache_pictures import draw
-
-        put(
-            "real cache" if given.settings == "prefix" else f"real cache, {given.settings}",
-            table(bench.rows, given.settings),
-        )
-        draw([row for row in bench.rows if row["settings"] == "prefix"], HERE / "plots")
 
 
 if __name__ == "__main__":
