@@ -6,8 +6,8 @@
 A session that really ran tools over this tree is fed to each manager, with a view before each answer.
 
 - tessera: views with a finding: results without calls, calls without results, ids twice, empty answers.
-- ctxdrift: files that the history names, and the assistant's sentences with a plan in them, and how many of each occur
-  somewhere in the view.
+- ctxdrift: files that the history names, and how many of them occur somewhere in the view. (The raw figures also have
+  the assistant's plans; this session has none.)
 - compact-audit: lines that look like decisions, constraints and errors ("high"), like edits of files and open work
   ("medium"), and how many of them are in the view word for word.
 
@@ -167,11 +167,11 @@ def table(rows: Sequence[Row]) -> str:
             f"{row['budget']:,}",
             peer(row["who"]).name,
             f"{row['broken']} of {row['views']}",
-            *(share(row, name) for name in ("files", "plans", "high", "medium")),
+            *(share(row, name) for name in ("files", "high", "medium")),
         ]
         for row in rows
     ]
-    head = ["budget", "", "tessera: refused", "ctxdrift: files", "plans", "compact-audit: high", "medium"]
+    head = ["budget", "", "tessera: refused", "ctxdrift: files", "compact-audit: high", "medium"]
     return grid(head, lines)
 
 
