@@ -89,7 +89,7 @@ def by_budget(found: list[Row]) -> str:
     """Return the means over the worlds at each budget, and the sizes of views at one of them."""
     budgets = sorted({row["budget"] for row in found})
     at = AT if AT in budgets else budgets[0]
-    head = ["", *(f"{budget:,}" for budget in budgets), f"tokens of a view, {at:,}", "over the budget", "if accepted"]
+    head = ["", *(f"{budget:,}" for budget in budgets), "tokens of a view", "views over the budget", "done if accepted"]
     lines = []
     for who in contenders(found):
         here = of(found, who, budget=at)
