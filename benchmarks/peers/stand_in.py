@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """What stands in for a model where a peer asks one for a summary: it is extracted from what is given, for free.
-=======
-"""What stands in for a model where a peer asks one for a summary: extracted from what it is given, at once.
->>>>>>> ba6968a (benchmarks: other people's judges; tests of what both count)
 
 A summary has the first lines of what it is given, each cut to a readable length, and the specific words (ids, numbers,
 paths) that occur there most often. It is as long as a real one would be, 500 to 1,000 tokens. It knows nothing of what
