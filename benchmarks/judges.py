@@ -135,7 +135,7 @@ def run(known: str, budget: int, messages: Sequence[Message]) -> Row:
     found: dict[str, list[Kept]] = {"files": [], "plans": [], "high": [], "medium": []}
     broken = 0
     with tempfile.TemporaryDirectory() as folder:
-        loop, manager = asyncio.new_event_loop(), peer(known)(budget, Path(folder))
+        loop, manager = asyncio.new_event_loop(), peer(known, judged=True)(budget, Path(folder))
 
         async def made() -> Sequence[Any]:
             return await manager.view()

@@ -80,7 +80,7 @@ def run(known: str, budget: int, session: Sequence[Message], engine: Engine) -> 
     """Yield the requests of a session through one manager, as they are made."""
     with tempfile.TemporaryDirectory() as folder:
         loop = asyncio.new_event_loop()
-        manager = Ours(budget, engine) if known == "ours" else peer(known)(budget, Path(folder))
+        manager = Ours(budget, engine) if known == "ours" else peer(known, judged=True)(budget, Path(folder))
         try:
             yield from _requests(loop, manager, session, engine)
         finally:
