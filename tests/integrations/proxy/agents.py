@@ -13,6 +13,14 @@ from tests.long_run import usually
 LINES = "".join(f"line {number}: nothing of note happened here\n" for number in range(24))
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 Message = dict[str, Any]
+ANTHROPIC_IS_TOO_LONG = (
+    400,
+    {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long"}},
+)
+OPENAI_IS_TOO_LONG = (
+    400,
+    {"error": {"message": "Your input exceeds the context window", "code": "context_length_exceeded"}},
+)
 
 
 def scripted() -> Callable[[Any], Reply]:

@@ -8,18 +8,16 @@ import pytest
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.clients.provider_server import serving
-from tests.integrations.proxy.agents import AGENTS, mostly_anthropic, scripted
+from tests.integrations.proxy.agents import (
+    AGENTS,
+    ANTHROPIC_IS_TOO_LONG,
+    OPENAI_IS_TOO_LONG,
+    mostly_anthropic,
+    scripted,
+)
 from tests.long_run import usually
 
 BUDGET = 6_000
-ANTHROPIC_IS_TOO_LONG = (
-    400,
-    {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long"}},
-)
-OPENAI_IS_TOO_LONG = (
-    400,
-    {"error": {"message": "Your input exceeds the context window", "code": "context_length_exceeded"}},
-)
 
 
 def unmarked(value):

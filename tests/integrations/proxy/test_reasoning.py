@@ -6,9 +6,8 @@ import pytest
 
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.clients.provider_server import serving
-from tests.integrations.proxy.agents import AnthropicAgent, scripted
+from tests.integrations.proxy.agents import ANTHROPIC_IS_TOO_LONG, AnthropicAgent, scripted
 from tests.integrations.proxy.harness import proxied
-from tests.integrations.proxy.test_agents import ANTHROPIC_IS_TOO_LONG
 from tests.long_run import usually
 
 pytestmark = pytest.mark.filterwarnings("ignore:the provider refused a request")
