@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 from peers.catalog import peer
 from pictures import OTHERS, OURS, QUIET
 
-SHOWN = ("ours", "strands-auto", "langchain-summary", "langchain-trim", "contract", "agents-whole")
+SHOWN = ("ours", "strands-auto", "langchain-summary", "langchain-trim", "contract", "whole")
 
 
 def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:

@@ -12,7 +12,6 @@ import json
 import time
 import urllib.request
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,17 +39,6 @@ class Answer(NamedTuple):
     """Until the first token."""
     cpu: float
     """Seconds of CPU until then."""
-
-
-def missing() -> list[str]:
-    """Return the packages that are not installed."""
-    found = []
-    for package in PACKAGES:
-        try:
-            version(package)
-        except PackageNotFoundError:
-            found.append(package)
-    return found
 
 
 def model_file(folder: Path) -> Path:

@@ -22,29 +22,19 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cache_prompts import median_and_range
-from page import put
+from packages import missing
+from page import grid, put
 from peers.base import Message, arguments_of, calls_of, plain
-from peers.catalog import PEERS, peer
+from peers.catalog import SHIPPED, peer
 from sessions import recorded, source
-from tables import grid
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
 PACKAGES = ("tessera-transcript", "ctxdrift", "compact-audit")
-WHO = (
-    "ours",
-    "strands-auto",
-    "strands-window",
-    "langchain-clear",
-    "langchain-summary",
-    "langchain-trim",
-    "contract",
-    "agents-whole",
-)
 FIFTHS = 5
 _APART = 12
 _LOST = re.compile(r"(\d+) ")
@@ -175,29 +165,18 @@ def table(rows: Sequence[Row]) -> str:
     return grid(head, lines)
 
 
-def missing() -> list[str]:
-    """Return the packages that are not installed."""
-    found = []
-    for package in PACKAGES:
-        try:
-            version(package)
-        except PackageNotFoundError:
-            found.append(package)
-    return found
-
-
 def main() -> None:
     """Judge, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budgets", default="8000,32000")
-    parser.add_argument("--only", default=",".join(WHO), help=f"of {', '.join(PEERS)}")
+    parser.add_argument("--only", default=",".join(SHIPPED))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tokens", type=int, default=80_000, help="of the session")
     parser.add_argument("--transcripts", type=Path, help="a folder whose longest session is taken instead")
     parser.add_argument("--json", type=Path, default=BUILD / "judges.json", help="where the raw figures go")
     parser.add_argument("--write", action="store_true", help="the table of benchmarks/README.md")
     given = parser.parse_args()
-    if absent := missing():
+    if absent := missing(PACKAGES):
         print(f"skipped: {' and '.join(absent)} not installed: pip install --no-deps {' '.join(absent)}")
         return
     BUILD.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 """The page that shows what the benchmarks found."""
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent / "README.md"
@@ -22,6 +23,12 @@ def put(name: str, table: str) -> None:
     if number != 1:
         raise SystemExit(f"{PAGE}: there is no place for the table {name!r}")
     PAGE.write_text(text, "utf-8")
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _mark(name: str) -> re.Pattern[str]:

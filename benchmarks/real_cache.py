@@ -28,12 +28,12 @@ from typing import Any
 import engine as engines
 from cache_prompts import Forecast, Request, Total, median_and_range, pages, prompt_of, sessions, shared, total
 from engine import Engine
-from page import put
+from packages import missing
+from page import grid, put
 from peers.base import Message, Peer
-from peers.catalog import PEERS, peer
+from peers.catalog import SHIPPED, peer
 from peers.ours import InMemory
 from sessions import recorded
-from tables import grid
 
 from backscroll import ContextManager
 from backscroll.evaluation.run import Weigher
@@ -43,16 +43,6 @@ from backscroll.tokens.engines import resolve
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-WHO = (
-    "ours",
-    "strands-auto",
-    "strands-window",
-    "langchain-clear",
-    "langchain-summary",
-    "langchain-trim",
-    "contract",
-    "agents-whole",
-)
 RESULT = 700
 """Characters of the longest result."""
 _EVENTS = 1_000  # of a log, replayed at a time
@@ -148,7 +138,7 @@ def table(rows: Sequence[Row], settings: str) -> str:
     reckoned only has no seconds.
     """
     lines = []
-    cases = [(budget, known) for budget in sorted({row["budget"] for row in rows}) for known in WHO]
+    cases = [(budget, known) for budget in sorted({row["budget"] for row in rows}) for known in SHIPPED]
     for budget, known in cases:
         mine = [row for row in rows if (row["who"], row["budget"]) == (known, budget)]
         found = [row for row in mine if row["settings"] == settings]
@@ -183,13 +173,13 @@ def main() -> None:
     arguments.add_argument("--sessions", type=int, default=3, help="parts of the recorded session")
     arguments.add_argument("--seed", type=int, default=1, help="number of the first of these parts")
     arguments.add_argument("--requests", type=int, default=24, help="of each session")
-    arguments.add_argument("--only", default=",".join(WHO), help=f"of {', '.join(PEERS)}")
+    arguments.add_argument("--only", default=",".join(SHIPPED))
     arguments.add_argument("--settings", default="prefix", choices=list(engines.SETTINGS), help="of the engine")
     arguments.add_argument("--json", type=Path, default=BUILD / "real_cache.json", help="where results are kept")
     arguments.add_argument("--show", action="store_true", help="what is in the file of --json, and measure nothing")
     arguments.add_argument("--write", action="store_true", help="the table and the picture of benchmarks/README.md")
     given = arguments.parse_args()
-    if not given.show and (absent := engines.missing()):
+    if not given.show and (absent := missing(engines.PACKAGES)):
         print(f"skipped: {' and '.join(absent)} not installed: pip install {' '.join(absent)}")
         return
     BUILD.mkdir(exist_ok=True)

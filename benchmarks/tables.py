@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from page import grid
 from peers.catalog import KEEPERS, PEERS, keeper, peer
 
 Row = dict[str, Any]
@@ -86,12 +87,6 @@ def seconds(value: float | None) -> str:
         if value >= scale:
             return f"{value / scale:,.1f} {unit}" if value / scale < 10 else f"{value / scale:,.0f} {unit}"
     return "0"
-
-
-def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def exponent(found: Found, known: str) -> float | None:

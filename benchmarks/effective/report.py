@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from page import PAGE, put
+from page import PAGE, grid, put
 from peers.catalog import versions
 
 from backscroll.evaluation.compare.pricing import TARIFFS
@@ -81,11 +81,6 @@ def times(by_who: dict[str, list[Row]], who: str, price: Callable[[Bill], float]
 def written(share: Share) -> str:
     """Write a ratio with its range."""
     return f"{share.value:.2f} ({share.low:.2f} to {share.high:.2f})"
-
-
-def grid(head: Sequence[str], rows: Iterator[list[str]]) -> str:
-    """Return a table of Markdown."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
 def main_table(rows: Sequence[Row]) -> str:
