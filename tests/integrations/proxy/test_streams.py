@@ -11,12 +11,13 @@ import pytest
 from backscroll import events
 from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.recording import Answer, message, stream
+from tests.long_run import usually
 
 FIRST = b'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7}}}\n\n'
 LAST = b'event: message_delta\ndata: {"type":"message_delta","delta":{},"usage":{"output_tokens":5}}\n\n'
 
 
-@pytest.fixture(params=[False, True], ids=["fast", "plain"])
+@pytest.fixture(params=usually([False, True], 1))
 def proxy_of(proxy_of, request):
     return partial(proxy_of, plain=request.param)
 

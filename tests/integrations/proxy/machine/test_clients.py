@@ -317,8 +317,8 @@ def _case(name: str, number: int, steps: int) -> Any:
     return found
 
 
-TestAnthropic = _case("anthropic", 6, 12)
-TestChat = _case("chat", 4, 12)
+TestAnthropic = _case("anthropic", 4, 12)
+TestChat = _case("chat", 3, 12)
 TestResponses = pytest.mark.long(_case("responses", 120, 30))
 TestAnthropicAtLength = pytest.mark.long(_case("anthropic", 120, 30))
 TestChatAtLength = pytest.mark.long(_case("chat", 60, 30))
