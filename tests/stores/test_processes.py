@@ -13,7 +13,7 @@ from tests.stores.programs import differs, worked
 from tests.stores.running import FAULTS, KINDS, address_of, run, start
 
 
-@pytest.fixture(params=usually([*KINDS, "postgres"], len(KINDS)))
+@pytest.fixture(params=usually([*KINDS, "postgres"], 1))
 def address(request, tmp_path):
     """Of a new place that several processes can use."""
     if request.param in KINDS:

@@ -134,7 +134,7 @@ def test_answer_that_breaks_off_at_once_is_an_error(provider, proxy_of, status):
 
 @pytest.mark.parametrize("target", ["/v1/x#y", "/" + "x" * 66_000])
 def test_address_that_cannot_be_used_is_an_error_of_the_client(provider, proxy_of, target):
-    """For the fast parser, both can be used: it drops what follows a `#`."""
+    """The fast parser accepts both: it drops what follows a `#`."""
     proxy = proxy_of(provider.url, plain=True)
     with socket.create_connection(("127.0.0.1", int(proxy.url.rpartition(":")[2]))) as client:
         client.sendall(f"GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
