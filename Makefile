@@ -104,9 +104,11 @@ $(PEERS)/.ready: $(READY) benchmarks/requirements-peers.lock
 	  --no-deps --no-build-isolation --editable .
 	@touch $(PEERS)/.ready
 
-bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part costs; an hour and more
+bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part costs; some hours
 	$(PEERS)/bin/python benchmarks/side_by_side.py $(BENCH)
 	$(PEERS)/bin/python benchmarks/tasks.py --json build/bench/tasks.json
+	$(PEERS)/bin/python benchmarks/real_cache.py
+	$(PEERS)/bin/python benchmarks/judges.py
 	$(BIN)/python benchmarks/step_floor.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/stalls.py
