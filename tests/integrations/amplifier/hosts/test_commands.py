@@ -101,6 +101,7 @@ def test_cli_goal_judges_the_history_and_goes_on(kind):
     assert ("Done with first." in first, "Done with second." in second) == (True, True)
 
 
+@pytest.mark.long
 @each_kind
 def test_cli_repair_after_a_crash_loses_nothing(kind):
     """The process dies in a tool; the next one repairs the transcript, and goes on with all that had been kept."""

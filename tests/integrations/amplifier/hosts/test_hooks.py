@@ -10,6 +10,7 @@ pytestmark = needs_hosts
 LOOPS = pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming"])
 
 
+@pytest.mark.long
 @each_kind
 @LOOPS
 def test_prefix_hooks_wrap_the_system_prompt_once(loop, kind):
