@@ -150,7 +150,12 @@ class Summarize(_LangChain):
             model=FakeListChatModel(responses=[SUMMARY]),
             trigger=("tokens", int(budget * 0.85)),
             keep=("tokens", int(budget * 0.4)),
+            **self.more(),
         )
+
+    def more(self) -> dict[str, Any]:
+        """Further arguments of the middleware."""
+        return {}
 
     async def view(self) -> Sequence[Any]:
         changed = self.middleware.before_model({"messages": self.messages}, None)  # type: ignore[typeddict-item, arg-type]
@@ -165,15 +170,11 @@ class SummarizeExactly(Summarize):
     about = "trigger at 85 % of the budget, keep 40 %, an exact counter, summaries extracted from what they are made of"
     answer = staticmethod(summary)
 
-    def __init__(self, budget: int, folder: Path) -> None:
-        super().__init__(budget, folder)
-        self.middleware = SummarizationMiddleware(
-            model=FakeListChatModel(responses=[SUMMARY]),
-            trigger=("tokens", int(budget * 0.85)),
-            keep=("tokens", int(budget * 0.4)),
-            token_counter=counted,
-            summarizer=RunnableLambda(lambda messages: self.answer(get_buffer_string(messages))),
-        )
+    def more(self) -> dict[str, Any]:
+        return {
+            "token_counter": counted,
+            "summarizer": RunnableLambda(lambda messages: self.answer(get_buffer_string(messages))),
+        }
 
 
 class SummarizeLines(SummarizeExactly):
