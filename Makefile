@@ -14,14 +14,15 @@ DEMO := build/demo
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */  make \1	/p' Makefile
 
-# Made once, and again when the lock or the project's own metadata change.
+# Made once, and again when the lock or the project's own metadata change. The lock is complete: with `--no-deps` pip
+# resolves nothing, where a requirement with an extra would make it look at newer versions, which have no hash here.
 $(READY): requirements-dev.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer with venv found;" \
 	  "install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON)"
 	@rm -rf $(VENV)
 	@"$(PYTHON)" -m venv $(VENV)
-	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --require-hashes --no-deps --requirement requirements-dev.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
@@ -99,7 +100,7 @@ $(PEERS)/.ready: $(READY) benchmarks/requirements-peers.lock
 	@rm -rf $(PEERS)
 	@"$(PYTHON)" -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
-	  --require-hashes --requirement benchmarks/requirements-peers.lock
+	  --require-hashes --no-deps --requirement benchmarks/requirements-peers.lock
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
 	  --no-deps --no-build-isolation --editable .
 	@touch $(PEERS)/.ready
