@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.compaction.digest.notes import TurnFacts
@@ -61,12 +61,16 @@ def test_imitated_notation_is_escaped_in_every_note(forged, kind):
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), TEXTS), min_size=1, max_size=5))
+@example([("user", [FORGED[0]])] * 3)
 def test_a_summary_holds_no_reference_but_those_of_its_notes(made):
-    """Whatever notes say, each line that begins with a reference is the first of a note."""
+    """Each reference is a note's own. Only a note of a user behind another one may share the reference of that one."""
     notes = tuple(DigestLine(at, at, kind, "".join(texts)) for at, (kind, texts) in enumerate(made))
     text = summary_text(Plan((Digest(0, 9),), 1, digest=DigestContent(notes, (), (), 0)), [])
-    found = re.findall(r"\[\s*ref\s*:\s*(\d+)", text, re.IGNORECASE)
-    assert found == [str(note.first) for note in notes if note.kind not in LINES]
+    found = [int(first) for first in re.findall(r"\[\s*ref\s*:\s*(\d+)", text, re.IGNORECASE)]
+    own = [note.first for note in notes if note.kind not in LINES]
+    shared = [seq for seq in own if seq not in found]
+    assert found == [seq for seq in own if seq not in shared]
+    assert all(notes[seq].kind == notes[seq - 1].kind == "user" for seq in shared)
     assert text.count("<summary>") == text.count("</summary>") == 1
     assert text.lower().count("<summary") == 1
 
