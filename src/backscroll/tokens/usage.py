@@ -118,6 +118,7 @@ class Report(NamedTuple):
 
 
 PRIOR_TOKENS = 2_000  # weight of the family's factor against learned factors; ten messages alone are a worse guide
+_FEW_TOKENS = 500  # of growth, which say too little of a factor
 _FACTOR_RANGE = (0.5, 3.0)
 _FRAMING = 200  # tokens by which short messages may miss that range: what providers put around each
 _REMOVED = 1.1  # removed text is credited a little less than it was estimated at
@@ -195,8 +196,7 @@ class UsageCalibrator:
     @property
     def factor(self) -> float:
         """Measured tokens per estimated one; 1.0 until something was learned."""
-        factor = (PRIOR_TOKENS + self._seen) / (PRIOR_TOKENS + self._expected)
-        return min(max(factor, _FACTOR_RANGE[0]), _FACTOR_RANGE[1])
+        return _bounded((PRIOR_TOKENS + self._seen) / (PRIOR_TOKENS + self._expected))
 
     def overhead(self, budget: int) -> int:
         """Return the tokens of the request outside the messages (tool definitions, system prompt).
@@ -208,6 +208,17 @@ class UsageCalibrator:
             return max(self._given, self.tools)
         share = _OVERHEAD_SHARE if self._spread <= budget * _STEADY else _UNSTEADY_SHARE
         return min(self._learned if self.informed else self.outside + self.tools, int(budget * share))
+
+    def overhead_by_growth(self, budget: int) -> int:
+        """Return the overhead as figures show it: by how the counts grew with the views, and nothing else.
+
+        The factor on which decisions rest begins at 1 and follows slowly. What it does not explain yet of a provider's
+        other vocabulary is part of `overhead`, which is cautious there and wrong in a forecast.
+        """
+        overhead = self.overhead(budget)
+        if self._given is not None or not self._recent or self._expected < _FEW_TOKENS:
+            return overhead
+        return min(_middle(self._left_outside(_bounded(self._seen / self._expected))), overhead)
 
     def _overhead_upper_bound(self, budget: int, expected: int) -> int:
         """Return the upper bound of the overhead: the newest report may be the first one with more tools."""
@@ -273,11 +284,12 @@ class UsageCalibrator:
     def _learn(self) -> None:
         """Compute the overhead in recent reports with the present factor."""
         if self._recent:
-            factor = self.factor
-            left = [max(0, tokens - ceil(messages * factor)) for tokens, messages in self._recent]
-            ranked = sorted(left)
-            self._newest, self._learned = left[-1], ranked[(len(ranked) - 1) // 2]
-            self._spread = ranked[-1] - ranked[0]
+            left = self._left_outside(self.factor)
+            self._newest, self._learned, self._spread = left[-1], _middle(left), max(left) - min(left)
+
+    def _left_outside(self, factor: float) -> list[int]:
+        """Return what each recent report leaves for the overhead with this factor."""
+        return [max(0, tokens - ceil(messages * factor)) for tokens, messages in self._recent]
 
     def tools_changed(self, tokens: int, added: int = 0) -> None:
         """Note the expected tokens of the tools from now on: recent reports count as if made with these.
@@ -314,6 +326,15 @@ class UsageCalibrator:
             self._anchor = None
             return
         self._anchor = Report(tokens, anchor.expected - removed.expected, anchor.upper - removed.upper)
+
+
+def _bounded(factor: float) -> float:
+    return min(max(factor, _FACTOR_RANGE[0]), _FACTOR_RANGE[1])
+
+
+def _middle(numbers: list[int]) -> int:
+    """Return the median, of two middle ones the lower."""
+    return sorted(numbers)[(len(numbers) - 1) // 2]
 
 
 class SummarizerUsage(NamedTuple):
