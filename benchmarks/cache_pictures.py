@@ -18,7 +18,7 @@ SHOWN = ("ours", "strands-auto", "langchain-summary", "langchain-trim", "contrac
 def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
     """Draw the first session at each budget, as measured."""
     mpl.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "backscroll", "font.family": "sans-serif"}
-    measured = [row for row in rows if row["settings"] == "prefix"]
+    measured = [row for row in rows if (row["settings"], row["tokenizer"]) == ("prefix", "engine")]
     budgets = sorted({row["budget"] for row in measured})
     figure = Figure(figsize=(9.2, 4.2), layout="constrained")
     for budget, axes in zip(budgets, figure.subplots(1, len(budgets), sharey=True, squeeze=False)[0], strict=True):

@@ -128,9 +128,9 @@ class Bench:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps({"versions": versions(self.rows), "rows": self.rows}, indent=1), "utf-8")
         sums = total(found)
-        inspector = "" if sums.inspector_off is None else f", the inspector's {sums.inspector_off:+.2f} %"
-        print(f"{time.monotonic() - begun:6.0f} s  {case}  evaluated {sums.evaluated:,}  off {sums.off:+.2f} %{inspector}",
-              file=sys.stderr, flush=True)  # fmt: skip
+        inspector = "" if sums.inspector_off is None else f" (the inspector's {sums.inspector_off:+.2f} %)"
+        print(f"{time.monotonic() - begun:6.0f} s  {case}  evaluated {sums.evaluated:,}  off {sums.off:+.2f} %",
+              inspector, file=sys.stderr, flush=True)  # fmt: skip
 
 
 def versions(rows: Sequence[Row]) -> dict[str, str]:
