@@ -125,7 +125,7 @@ class Watched(str):
 STRATEGIES = [None, ["deduplicate"], ["excerpt"], ["clear"], ["digest"], ["importance"], ["truncate"]]
 
 
-@pytest.mark.parametrize("names", usually(STRATEGIES, 4), ids=str)
+@pytest.mark.parametrize("names", usually(STRATEGIES, 2), ids=str)
 @pytest.mark.parametrize("previews", [None, ToolResultPreview()], ids=["whole", "previews"])
 def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     """Of results, arguments, a user's words and an answer alike."""

@@ -12,6 +12,7 @@ from backscroll.messages.reader import NO_FLAGS
 from backscroll.messages.structure import cut_json
 from tests.calls import calls_of
 from tests.fakes import count_quarter
+from tests.long_run import usually
 
 
 def in_messages(number: int) -> list[dict[str, Any]]:
@@ -33,7 +34,7 @@ def text_of(number: int) -> str:
     return "\n".join(f"name_{line} = value_{(number + line) % 7}" for line in range(20))
 
 
-@pytest.mark.parametrize("made", [in_messages, in_blocks])
+@pytest.mark.parametrize("made", usually([in_messages, in_blocks], 1))
 def test_work_grows_with_the_number_of_results(made):
     def steps(number: int) -> list[int]:
         manager = ContextManager(tokenizer=count_quarter, budget=100 * number)

@@ -45,7 +45,8 @@ def recorded(number):
 
 
 @pytest.mark.filterwarnings("ignore:[0-9,]+ claims of a summary")
-@pytest.mark.parametrize(("times", "share"), [(1.0, 0.8), pytest.param(1.4, 0.5, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("times", "share"), [(1.0, 0.8), (1.4, 0.5)])
 def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
     """After fifty compactions of real work rules and facts stand and nothing has grown."""
     messages, heard, sizes, told_by = recorded(4), [], [], {}

@@ -17,6 +17,7 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.stores.search import search_for
 from backscroll.stores.sqlite import SqliteStore
 from tests.fakes import FaultyBlobs
+from tests.long_run import usually
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
 SECRET = b"the wombat sleeps at noon"
@@ -53,7 +54,7 @@ def test_over_memory(check):
     )
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", usually(CHECKS, 7), ids=lambda check: check.__name__)
 def test_over_sqlite_with_every_body_offloaded(check, tmp_path):
     made = []
 
