@@ -1,4 +1,4 @@
-"""Writes the tables of options of `docs/amplifier.md` and `docs/strands.md` from what configurations are read by.
+"""Writes the tables of options of the pages `amplifier.md` and `strands.md` from what configurations are read by.
 
     python docs/write_settings.py            writes them between their markers
     python docs/write_settings.py --check    writes nothing; exit code 1 if a table is stale
@@ -15,7 +15,7 @@ from backscroll.integrations.amplifier import settings as amplifier
 from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import settings as strands
 
-DOCS = Path(__file__).resolve().parent
+DOCS = Path(__file__).resolve().parent / "integrations"
 PAGES = {"amplifier.md": ("option", amplifier.Config, json.dumps), "strands.md": ("setting", strands.Config, repr)}
 """What a page calls a setting, its model, and how the host's users write a default."""
 BEGIN, END = "<!-- written: options -->", "<!-- end: options -->"
@@ -51,7 +51,7 @@ def main() -> int:
         old = page.read_text(encoding="utf-8")
         new = written(name, old)
         if check and new != old:
-            print(f"docs/{name} is stale; run: python docs/write_settings.py", file=sys.stderr)
+            print(f"docs/integrations/{name} is stale; run: python docs/write_settings.py", file=sys.stderr)
             stale = 1
         if not check:
             page.write_text(new, encoding="utf-8")

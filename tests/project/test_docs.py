@@ -26,7 +26,7 @@ from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier import settings
 from tests.project.pages import PAGES, ROOT, WITH_CODE, blocks, name
 
-OPTIONS = ROOT / "docs/options.md"
+OPTIONS = ROOT / "docs/reference/options.md"
 GROUPS = (BudgetOptions, Protection, ToolResultPreview, CachePricing, StorageOptions)
 """Groups of options with a table of their own on that page."""
 AVOIDED = re.compile(
@@ -126,13 +126,13 @@ def test_the_table_of_each_group_is_its_class(group):
 
 
 def test_summaries_page_names_every_summary_option():
-    page = ROOT / "docs/summaries.md"
+    page = ROOT / "docs/guides/summaries.md"
     found = documented(page, "When a summary is requested, and when it counts")
     assert found == {each.name: each.default for each in fields(Summarizer)}
 
 
 def test_strategies_table_names_every_strategy():
-    assert [row[0].strip("`") for row in table(ROOT / "docs/compaction.md", "Strategies")] == list(STRATEGIES)
+    assert [row[0].strip("`") for row in table(ROOT / "docs/concepts/compaction.md", "Strategies")] == list(STRATEGIES)
 
 
 def test_class_docstring_names_every_option_and_strategy():
@@ -144,23 +144,31 @@ def test_class_docstring_names_every_option_and_strategy():
 
 def test_events_table_names_all_events_of_the_amplifier_module():
     """The table of events names all that the Amplifier module emits."""
-    named = [row[0].split("`")[1] for row in table(ROOT / "docs/amplifier.md", "Events")]
+    named = [row[0].split("`")[1] for row in table(ROOT / "docs/integrations/amplifier.md", "Events")]
     assert sorted(named) == sorted(signals.ALL)
 
 
 def test_events_page_names_all_that_move_the_prefix():
-    section = (ROOT / "docs/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[2]
+    section = (
+        (ROOT / "docs/reference/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[2]
+    )
     assert set(re.findall(r"`(context:\w+)`", section)) == events.MOVES_PREFIX
 
 
 def test_events_page_names_what_only_the_amplifier_module_emits():
-    section = (ROOT / "docs/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[0]
+    section = (
+        (ROOT / "docs/reference/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[0]
+    )
     assert set(re.findall(r"`(context:\w+)`", section)) == set(signals.ALL) - set(events.ALL)
 
 
 @pytest.mark.parametrize("heading", ["Coming from context-simple", "Coming from context-persistent"])
 def test_options_of_other_modules_are_options_here(heading):
-    named = [name for row in table(ROOT / "docs/amplifier.md", heading) for name in re.findall(r"`(\w+)`", row[0])]
+    named = [
+        name
+        for row in table(ROOT / "docs/integrations/amplifier.md", heading)
+        for name in re.findall(r"`(\w+)`", row[0])
+    ]
     assert named
     assert set(named) <= set(settings.Config.model_fields)
 

@@ -14,10 +14,10 @@ from tests.integrations.clients.documented import CLIENTS, environment
 from tests.project.pages import WITH_CODE, blocks, name, printed
 
 ELSEWHERE = {
-    "docs/autogen.md": "autogen_agentchat",
-    "docs/crewai.md": "crewai",
-    "docs/litellm.md": "litellm",
-    "docs/smolagents.md": "smolagents",
+    "docs/integrations/autogen.md": "autogen_agentchat",
+    "docs/integrations/crewai.md": "crewai",
+    "docs/integrations/litellm.md": "litellm",
+    "docs/integrations/smolagents.md": "smolagents",
 }
 """Pages of packages that need an environment of their own: `make test-extras` runs these."""
 QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "true"}
@@ -29,7 +29,7 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 
 
 FRAMEWORKS = (
-    "adk", "agent-framework", "amplifier", "clients", "langchain", "mcp", "openai-agents", "pydantic-ai", "serve",
+    "adk", "agent-framework", "amplifier", "clients", "langchain", "mcp", "openai-agents", "proxy", "pydantic-ai",
     "strands",
 )  # fmt: skip  # one list
 """Pages whose blocks load a framework or clients, which takes seconds each."""

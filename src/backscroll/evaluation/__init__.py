@@ -11,7 +11,7 @@ providers, which are for callers.
 - `validity.py`: an oracle that reports what a provider would reject; it shares no code with the view it checks
 - `dialects.py`: the oracle's own reader of messages
 - `facts.py`: what a fact is, and finding it in texts
-- `retention.py`: recall and reachable recall of the views of one replay; docs/compare.md defines them
+- `retention.py`: recall and reachable recall of the views of one replay; docs/evaluate/compare.md defines them
 - `fake_providers/`: fakes of Anthropic, OpenAI and Gemini that accept or refuse a view as these do
 - `lint/`: what is wrong with transcripts, and with requests as sent
 - `compare/`: comparison of strategies over many transcripts, in many processes

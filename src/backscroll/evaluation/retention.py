@@ -1,7 +1,7 @@
 """Recall and reachable recall of the views of one replay, without a model.
 
 The recorded assistant message shows what the request before it had to contain: each fact that it uses and that occurred
-before. docs/compare.md defines the rules; the tests hold a slow, independent version of them.
+before. docs/evaluate/compare.md defines the rules; the tests hold a slow, independent version of them.
 """
 
 import math

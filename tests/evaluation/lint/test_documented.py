@@ -7,7 +7,7 @@ from tests.project.pages import ROOT
 
 
 def test_the_page_has_every_rule_with_its_severity() -> None:
-    page = (ROOT / "docs/lint.md").read_text("utf-8")
+    page = (ROOT / "docs/evaluate/lint.md").read_text("utf-8")
     documented = re.findall(r"^\| `([a-z-]+)` \| (error|warning|note) \|", page, re.MULTILINE)
     assert sorted(documented) == sorted((rule.name, rule.severity) for rule in RULES)
 

@@ -159,7 +159,7 @@ def test_tune_too_few_conversations_are_an_error(tmp_path):
 
 
 def test_tune_page_lists_the_grid_and_every_option():
-    page = (Path(__file__).parents[3] / "docs" / "tune.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/evaluate/tune.md").read_text()
     assert re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE) == list(GRID)
     options = {option for param in tune_command.params for option in param.opts if option.startswith("--")}
     assert set(re.findall(r"^\| `(--\w+)` \|", page, re.MULTILINE)) == options

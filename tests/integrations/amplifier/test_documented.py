@@ -12,7 +12,7 @@ from tests.integrations.amplifier.harness import awaited, call, mounted, result,
 from tests.integrations.amplifier.provider import Provider
 from tests.integrations.amplifier.tools import toolbox
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/amplifier.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs/integrations/amplifier.md").read_text(encoding="utf-8")
 KERNEL = {"session_id", "parent_id", "timestamp"}
 ROW = re.compile(r"^\| `(context:[\w:]+)`( \*)? \| ([^|]+) \|", re.MULTILINE)
 TOLD = {name: set(re.findall(r"`(\w+)`", payload)) for name, _, payload in ROW.findall(PAGE)}

@@ -1,4 +1,4 @@
-"""What docs/mcp.md says is what the command and the tools take."""
+"""What docs/guides/mcp.md says is what the command and the tools take."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from backscroll.cli.mcp.command import mcp_command
 from backscroll.integrations.mcp.tools import DEFINITIONS
 from tests.project.pages import ROOT, blocks
 
-PAGE = ROOT / "docs/mcp.md"
+PAGE = ROOT / "docs/guides/mcp.md"
 
 
 def accepts(arguments):

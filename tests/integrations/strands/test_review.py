@@ -28,7 +28,7 @@ from tests.integrations.strands.agents import agent_of, refusals_expected, text_
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/strands.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/integrations/strands.md").read_text(encoding="utf-8")
 
 
 def history(*messages: tuple[str, Any]) -> list[Any]:
