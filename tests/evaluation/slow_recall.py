@@ -1,4 +1,4 @@
-"""Recall and reachable recall worked out slowly and plainly, from docs/evaluate/compare.md. Shares no code with the measure.
+"""Recall and reachable recall worked out slowly and plainly, from `compare.md`. Shares no code with the measure.
 
 For OpenAI messages with plain texts. No tests live here.
 """
