@@ -1,4 +1,8 @@
-"""The servers that the examples of the documents reach: a model that recalls, if it can, and then answers."""
+"""The servers that the examples of the documents reach.
+
+Their model recalls, if it can, and then answers. With a tool `read_log` it reads ten logs and names one. Asked why, it
+recalls, and says what the result of the recall says.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,12 +17,29 @@ CLIENTS = ("from anthropic import", "from openai import", "from google import ge
 """How an example imports a client."""
 
 
+LOGS = 10
+
+
+def _of_logs(request: Any, asked: int) -> Reply:
+    """What a model answers to the request of this number that reads logs."""
+    if asked <= LOGS:
+        return reply(calls=[("read_log", {"number": asked - 1})])
+    if asked == LOGS + 1:
+        return reply("Log 7 shows a crash.")
+    if asked == LOGS + 2:
+        return reply(calls=[("recall", {"query": "worker killed"})])
+    last = next(request[key][-1] for key in ("messages", "input", "contents") if key in request)
+    return reply("The disk was full." if "disk full" in str(last) else "I do not know.")
+
+
 def _answers() -> Any:
     asked = 0
 
     def answer(request: Any) -> Reply:
         nonlocal asked
         asked += 1
+        if "read_log" in str(request.get("tools")):
+            return _of_logs(request, asked)
         if request.get("tools") and asked == 1:
             return reply(thinking="I do not know.", calls=[("recall", {"query": "error"})])
         return reply("The disk was full.")

@@ -1,0 +1,101 @@
+"""What the site adds to Sphinx: pages of the repository's root as pages of the site, and pictures that follow its colors.
+
+- A block `{include} ../../PAGE.md` is replaced by that page, or by a part of it, with links that suit its new place.
+- Links to files that are no pages of the site, such as sources, become plain text.
+- An SVG becomes a part of the page, so that its colors follow the reader's choice of light or dark.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+INCLUDE = re.compile(r"^```\{include\} (\S+)\n((?::.*\n)*)```$", re.MULTILINE)
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^)#\s]*)(#[\w-]+)?\)")
+PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!\w+:)([^)\s]+)\)")
+PAGES = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "design/architecture.md",
+    "ARCHITECTURE.md#the-promises": "design/promises.md",
+    "CONTRIBUTING.md": "design/contributing.md",
+    "CONTRIBUTING.md#glossary": "design/glossary.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "evaluate/benchmarks.md",
+}
+"""Where pages of the repository are on the site; an anchor that became a page of its own comes with its page."""
+
+
+def relinked(text: str, home: str, page: str) -> str:
+    """A text of the file `home`, as a part of the site's page `page`; both are paths, the second below `docs`."""
+
+    def link(match: re.Match[str]) -> str:
+        label, path, anchor = match[1], match[2], match[3] or ""
+        target = os.path.normpath(os.path.join(os.path.dirname(home), path)) if path else home
+        whole = PAGES.get(target + anchor)
+        place = whole or PAGES.get(target) or (target[len("docs/") :] if re.match(r"docs/.*\.md$", target) else None)
+        if place is None:
+            return label
+        anchor = "" if whole else anchor
+        if place == page and anchor:
+            return f"[{label}]({anchor})"
+        return f"[{label}]({os.path.relpath(place, os.path.dirname(page) or '.')}{anchor})"
+
+    def picture(match: re.Match[str]) -> str:
+        target = ROOT / os.path.dirname(home) / match[2]
+        return f"{match[1]}{os.path.relpath(target, (DOCS / page).parent)})"
+
+    pieces = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)  # code stays as it is
+    pieces[::2] = [PICTURE.sub(picture, LINK.sub(link, piece)) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def read(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Puts included pages into a page, and corrects the links of both."""
+    page = f"{docname}.md"
+
+    def include(match: re.Match[str]) -> str:
+        path = (DOCS / page).parent.joinpath(match[1]).resolve()
+        app.env.note_dependency(str(path))
+        text = path.read_text(encoding="utf-8")
+        options = dict(re.findall(r"^:([\w-]+): (.+)$", match[2], re.MULTILINE))
+        if "after" in options:
+            text = text.partition(f"\n{options['after']}\n")[2]
+        if "before" in options:
+            text = text.partition(f"\n{options['before']}\n")[0]
+        return relinked(text, path.relative_to(ROOT).as_posix(), page)
+
+    text = relinked(source[0], f"docs/{page}", page)
+    source[0] = INCLUDE.sub(include, text)
+
+
+class InlinePictures(SphinxPostTransform):
+    """Puts each SVG into its page."""
+
+    default_priority = 5
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        """Replaces the nodes of images."""
+        for image in list(self.document.findall(nodes.image)):
+            path = DOCS / image["uri"]
+            if path.suffix == ".svg":
+                figure = f'<div class="picture" role="img" aria-label="{image.get("alt", "")}">{svg(path)}</div>'
+                image.replace_self(nodes.raw("", figure, format="html"))
+
+
+def svg(path: Path) -> str:
+    """A picture as a part of a page of HTML."""
+    return re.sub(r"^<\?xml.*?\?>\s*", "", path.read_text(encoding="utf-8"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Registers both."""
+    app.connect("source-read", read)
+    app.add_post_transform(InlinePictures)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
