@@ -133,7 +133,7 @@ def test_pages_list_every_event_of_summaries():
     """One page has the payloads, which the adapter's tests compare with what is emitted; the other names its own."""
     row = re.compile(r"^\| `(context:[\w:]+)`(?: \*)? \| [^|]+? \|", re.MULTILINE)
     docs = Path(__file__).resolve().parents[2] / "docs"
-    assert set(events.ALL) <= set(row.findall((docs / "integrations/amplifier.md").read_text("utf-8")))
+    assert set(events.ALL) <= set(row.findall((docs / "reference/events.md").read_text("utf-8")))
     named = set(re.findall(r"`(context:summary_\w+)`", (docs / "guides/summaries.md").read_text("utf-8")))
     assert named == {name for name in events.ALL if name.startswith("context:summary_")}
 

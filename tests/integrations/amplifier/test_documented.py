@@ -1,4 +1,4 @@
-"""What the module's page says of events is what a session emits."""
+"""What the pages say of events is what a session emits."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,10 @@ from tests.integrations.amplifier.harness import awaited, call, mounted, result,
 from tests.integrations.amplifier.provider import Provider
 from tests.integrations.amplifier.tools import toolbox
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/integrations/amplifier.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGE = "".join(
+    (DOCS / page).read_text(encoding="utf-8") for page in ("reference/events.md", "integrations/amplifier.md")
+)
 KERNEL = {"session_id", "parent_id", "timestamp"}
 ROW = re.compile(r"^\| `(context:[\w:]+)`( \*)? \| ([^|]+) \|", re.MULTILINE)
 TOLD = {name: set(re.findall(r"`(\w+)`", payload)) for name, _, payload in ROW.findall(PAGE)}
@@ -59,7 +62,7 @@ def emitted() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # events that warn are among those that are wanted
-def test_payloads_have_the_keys_that_the_page_says():
+def test_payloads_have_the_keys_that_the_pages_say():
     heard = emitted()
     assert len(heard) >= 14, sorted(set(TOLD) - set(heard))
     for name, payloads in heard.items():
@@ -69,5 +72,5 @@ def test_payloads_have_the_keys_that_the_page_says():
             assert all(found == TOLD[name] for found in keys), name
 
 
-def test_the_page_says_which_events_warn():
+def test_the_pages_say_which_events_warn():
     assert set(signals.WARNINGS) == WARNS
