@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-extras check bench shipped lock clean
+.PHONY: help demo test test-long test-extras check site bench shipped lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -83,15 +83,23 @@ test-extras-%: export PYTHONDONTWRITEBYTECODE :=
 test-extras-%: build/environments/%/.ready
 	build/environments/$*/bin/python -m pytest -n 2 --dist worksteal $(TESTS_$*)
 
-check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, and the built wheel by itself
+check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, the site, and the built wheel
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python docs/draw_layers.py --check
+	$(BIN)/python docs/draw_window.py --check
 	$(BIN)/python docs/write_settings.py --check
+	$(BIN)/python docs/write_commands.py --check
 	$(BIN)/python docs/write_sync_manager.py --check
+	$(BIN)/python -m sphinx $(SPHINX)
 	$(BIN)/python -m pytest tests/project/test_wheel.py
+
+# Each warning is an error: a link that leads nowhere, a page that no other one names, a name that is not documented.
+SPHINX := --builder html --quiet --fail-on-warning --keep-going --nitpicky docs build/site
+site: $(READY) ## build the documentation, with its API from the docstrings, into build/site/index.html
+	$(BIN)/python -m sphinx $(SPHINX)
 
 # The peers' dependencies are theirs: they live beside ours in an environment of its own.
 PEERS := build/peers

@@ -30,7 +30,8 @@ STYLE = """
 .gone { fill: var(--color-background-border, #d1d9e0); }
 @media (prefers-color-scheme: dark) {
   .text { fill: var(--color-foreground-primary, #f0f6fc); } .soft { fill: var(--color-foreground-secondary, #9198a1); }
-  .frame { stroke: var(--color-foreground-secondary, #9198a1); } .mark { stroke: var(--color-foreground-primary, #f0f6fc); }
+  .frame { stroke: var(--color-foreground-secondary, #9198a1); }
+  .mark { stroke: var(--color-foreground-primary, #f0f6fc); }
   .gone { fill: var(--color-background-border, #3d444d); }
 }
 """
@@ -141,7 +142,8 @@ def picture() -> str:
     for kind, words in (*legend, ("digest", "the digest of what is left out")):
         drawn += [f'<rect class="{kind}" x="{at}" y="268" width="14" height="14"/>', text(words, at + 20, 280, "soft")]
         at += 20 + len(words) * 7 + 22
-    drawn.append(text("A compaction starts at the threshold and ends at the target. It changes the view alone.", LEFT, 314))
+    last = "A compaction starts at the threshold and ends at the target. It changes the view alone."
+    drawn.append(text(last, LEFT, 314))
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}">'
     return "\n".join([head, f"<style>{STYLE}</style>", *drawn, "</svg>", ""])
 

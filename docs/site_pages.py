@@ -1,8 +1,9 @@
-"""What the site adds to Sphinx: pages of the repository's root as pages of the site, and pictures that follow its colors.
+"""What the site adds to Sphinx: pages of the repository's root as its own, and pictures in its colors.
 
 - A block `{include} ../../PAGE.md` is replaced by that page, or by a part of it, with links that suit its new place.
 - Links to files that are no pages of the site, such as sources, become plain text.
 - An SVG becomes a part of the page, so that its colors follow the reader's choice of light or dark.
+- Docstrings are Markdown: one backtick marks code, and becomes a link where it is a public name.
 """
 
 import os
@@ -13,6 +14,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+import backscroll
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -55,6 +58,43 @@ def relinked(text: str, home: str, page: str) -> str:
     return "".join(pieces)
 
 
+CODE = re.compile(r"(?<!`)(\w?)`([^`]+)`(?!`)(\w?)")
+METHODS = {name for name in vars(backscroll.ContextManager) | vars(backscroll.ContextManager.__base__) if name[0] != "_"}
+
+
+def docstring(_: Sphinx, __: str, name: str, ___: Any, ____: Any, lines: list[str]) -> None:
+    """Turns code between backticks into what reStructuredText takes for it."""
+    of_manager = name.startswith("backscroll.ContextManager")
+
+    def code(match: re.Match[str]) -> str:
+        before, text, after = match[1], " ".join(match[2].split()), match[3]
+        if text in backscroll.__all__:
+            marked = f":py:obj:`{text} <backscroll.{text}>`"
+        elif of_manager and text in METHODS and name.rpartition(".")[2] != text:
+            marked = f":py:obj:`{text} <backscroll.ContextManager.{text}>`"
+        else:
+            marked = f"``{text}``"
+        return (before and f"{before}\\ ") + marked + (after and f"\\ {after}")
+
+    lines[:] = CODE.sub(code, "\n".join(lines)).split("\n")
+
+
+ATTRIBUTES: dict[str, list[str]] = {}
+"""Docstrings of attributes, of which Napoleon takes what comes before a colon for a type."""
+
+
+def kept(_: Sphinx, kind: str, name: str, ___: Any, ____: Any, lines: list[str]) -> None:
+    """Keeps a docstring from Napoleon."""
+    if kind in ("attribute", "property"):
+        ATTRIBUTES[name] = list(lines)
+
+
+def restored(_: Sphinx, kind: str, name: str, ___: Any, ____: Any, lines: list[str]) -> None:
+    """Puts it back."""
+    if kind in ("attribute", "property"):
+        lines[:] = ATTRIBUTES.pop(name)
+
+
 def read(app: Sphinx, docname: str, source: list[str]) -> None:
     """Puts included pages into a page, and corrects the links of both."""
     page = f"{docname}.md"
@@ -95,7 +135,10 @@ def svg(path: Path) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Registers both."""
+    """Registers them. Napoleon has priority 500."""
     app.connect("source-read", read)
+    app.connect("autodoc-process-docstring", docstring, priority=1)
+    app.connect("autodoc-process-docstring", kept, priority=2)
+    app.connect("autodoc-process-docstring", restored, priority=900)
     app.add_post_transform(InlinePictures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
