@@ -16,7 +16,7 @@ from backscroll import ContextManager, RequestSnapshot
 
 PICTURE = Path(__file__).resolve().parent / "concepts/window.svg"
 BUDGET, LOGS = 8_000, 30
-WIDTH, HEIGHT, LEFT, BAR = 760, 330, 10, 46
+WIDTH, HEIGHT, LEFT, BAR = 742, 322, 1, 46
 QUESTIONS = ("Which log shows a crash? Never change one.", "What happened before it?", "Does it happen elsewhere?")
 STATES = {"whole": "whole", "excerpted": "cut", "digested": "gone"}
 """The class of the style of each state of a message."""
@@ -27,12 +27,12 @@ STYLE = """
 .frame { fill: none; stroke: var(--color-foreground-secondary, #59636e); stroke-width: 1; }
 .mark { stroke: var(--color-foreground-primary, #1f2328); stroke-width: 1; stroke-dasharray: 3 3; }
 .whole { fill: #2563a8; } .cut { fill: #7a5195; } .digest { fill: #a05a00; }
-.gone { fill: var(--color-background-border, #d1d9e0); }
+.gone { fill: var(--picture-gone, #ccd3da); }
 @media (prefers-color-scheme: dark) {
   .text { fill: var(--color-foreground-primary, #f0f6fc); } .soft { fill: var(--color-foreground-secondary, #9198a1); }
   .frame { stroke: var(--color-foreground-secondary, #9198a1); }
   .mark { stroke: var(--color-foreground-primary, #f0f6fc); }
-  .gone { fill: var(--color-background-border, #3d444d); }
+  .gone { fill: var(--picture-gone, #454c54); }
 }
 """
 
@@ -141,7 +141,7 @@ def picture() -> str:
     at = LEFT
     for kind, words in (*legend, ("digest", "the digest of what is left out")):
         drawn += [f'<rect class="{kind}" x="{at}" y="268" width="14" height="14"/>', text(words, at + 20, 280, "soft")]
-        at += 20 + len(words) * 7 + 22
+        at += 20 + len(words) * 6.3 + 26
     last = "A compaction starts at the threshold and ends at the target. It changes the view alone."
     drawn.append(text(last, LEFT, 314))
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}">'

@@ -59,7 +59,9 @@ def relinked(text: str, home: str, page: str) -> str:
 
 
 CODE = re.compile(r"(?<!`)(\w?)`([^`]+)`(?!`)(\w?)")
-METHODS = {name for name in vars(backscroll.ContextManager) | vars(backscroll.ContextManager.__base__) if name[0] != "_"}
+METHODS = {
+    name for name in vars(backscroll.ContextManager) | vars(backscroll.ContextManager.__base__) if name[0] != "_"
+}
 
 
 def docstring(_: Sphinx, __: str, name: str, ___: Any, ____: Any, lines: list[str]) -> None:
@@ -93,6 +95,31 @@ def restored(_: Sphinx, kind: str, name: str, ___: Any, ____: Any, lines: list[s
     """Puts it back."""
     if kind in ("attribute", "property"):
         lines[:] = ATTRIBUTES.pop(name)
+
+
+DEFAULTS = {
+    "_DEFAULT_BUDGET": "BudgetOptions()",
+    "_IN_THE_STORE": "StorageOptions()",
+    "STANDARD.name": "'standard'",
+    "AUTO": "'auto'",
+}
+"""How a signature writes what has a name in the source."""
+
+
+MADE_INSIDE = ("Window", "CandidateGroup", "CandidatePart")
+"""Classes that no caller makes: their signatures say nothing."""
+
+
+def signature(
+    _: Sphinx, kind: str, name: str, __: Any, ___: Any, arguments: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Writes defaults as a caller does, and leaves out what only refuses wrong calls."""
+    if kind == "class" and name.rpartition(".")[2] in MADE_INSIDE:
+        return "", None
+    for source, default in DEFAULTS.items():
+        arguments = arguments and arguments.replace(source, default)
+    arguments = arguments and re.sub(r"\*misplaced: [~\w.]*Never", "*", arguments)
+    return arguments and re.sub(r", \*\*unknown: [~\w.]*Never", "", arguments), returned
 
 
 def read(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -137,6 +164,7 @@ def svg(path: Path) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Registers them. Napoleon has priority 500."""
     app.connect("source-read", read)
+    app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", docstring, priority=1)
     app.connect("autodoc-process-docstring", kept, priority=2)
     app.connect("autodoc-process-docstring", restored, priority=900)

@@ -29,8 +29,8 @@ that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGI
 
 
 FRAMEWORKS = (
-    "adk", "agent-framework", "amplifier", "clients", "langchain", "mcp", "openai-agents", "proxy", "pydantic-ai",
-    "strands",
+    "adk", "agent-framework", "amplifier", "anthropic", "clients", "gemini", "langchain", "mcp", "openai",
+    "openai-agents", "proxy", "pydantic-ai", "strands",
 )  # fmt: skip  # one list
 """Pages whose blocks load a framework or clients, which takes seconds each."""
 

@@ -69,7 +69,9 @@ def test_every_third_party_package_is_kept_out_of_the_core():
     assert roots <= set(CONTRACTS["pure"]["forbidden_modules"])
 
 
-@pytest.mark.parametrize("program", ["draw_layers", "write_settings", "write_sync_manager"])
+@pytest.mark.parametrize(
+    "program", ["draw_layers", "draw_window", "write_commands", "write_settings", "write_sync_manager"]
+)
 def test_what_programs_draw_and_write_is_fresh(program):
     done = run(f"docs/{program}.py", "--check")
     assert done.returncode == 0, done.stderr
