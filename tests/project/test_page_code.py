@@ -1,5 +1,6 @@
 """The code blocks of the documentation run, each by itself, and print what the page says."""
 
+import json
 import os
 import subprocess
 import sys
@@ -22,15 +23,23 @@ ELSEWHERE = {
 """Pages of packages that need an environment of their own: `make test-extras` runs these."""
 QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "true"}
 """What keeps these packages from the network."""
-LEAVE = "\nimport gc, os, sys; gc.collect(); sys.stdout.flush(); sys.stderr.flush(); os._exit(0)"
+LEAVE = "import gc, os, sys; gc.collect(); sys.stdout.flush(); sys.stderr.flush(); os._exit(0)"
 """How a program ends that used amplifier-core 2.0.2, whose own threads may still be letting go of what they held: one
 that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGILState_Release`) on a busy machine.
 """
+RUN = """
+import contextlib, io, json, sys
+for script, page in json.loads(sys.stdin.read()):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(script, page, "exec"), {"__name__": "__main__"})
+    print(json.dumps(out.getvalue()), flush=True)
+"""
+"""Runs blocks, each with names of its own, and prints what each printed."""
 
 
 FRAMEWORKS = (
     "adk", "agent-framework", "amplifier", "anthropic", "clients", "gemini", "langchain", "mcp", "openai",
-    "openai-agents", "proxy", "pydantic-ai", "strands",
+    "openai-agents", "proxy", "pydantic-ai", "strands", "summaries",
 )  # fmt: skip  # one list
 """Pages whose blocks load a framework or clients, which takes seconds each."""
 
@@ -39,24 +48,36 @@ def runs_long(page: Path) -> Any:
     return pytest.param(page, marks=pytest.mark.long if page.stem in FRAMEWORKS else (), id=name(page))
 
 
+def alone(code: str) -> bool:
+    """Whether a block needs a process of its own, or servers that no other block has asked."""
+    return "amplifier_core" in code or any(client in code for client in CLIENTS)
+
+
 @pytest.mark.parametrize("page", [runs_long(page) for page in WITH_CODE])
 def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
-    """A block that prints is followed by a text block with its output; one with a client reaches a fake provider."""
+    """A block that prints is followed by a text block with its output; one with a client reaches a fake provider.
+
+    Those that need nothing of their own share an interpreter, which takes half a second to start and to count.
+    """
     package = ELSEWHERE.get(name(page))
     if package is not None and find_spec(package) is None:
         pytest.skip(f"needs {package}, in an environment of its own: make test-extras")
     strict = [] if package else ["-W", "error"]  # these packages warn of themselves
-    for line, code in blocks(page, "python"):
-        output = printed(page, line) if "print(" in code else ""
-        script = "\n" * line + code  # so that a traceback names the line of the page
-        program = f"exec(compile({script!r}, {name(page)!r}, 'exec'), {{'__name__': '__main__'}})"
-        if "amplifier_core" in code:
-            program += LEAVE
-        command = [sys.executable, *strict, "-c", program]
-        with environment() if any(client in code for client in CLIENTS) else nullcontext({}) as servers:
-            variables = os.environ | QUIET | servers
+    found = blocks(page, "python")
+    together = [each for each in found if not alone(each[1])]
+    for group in [together, *([each] for each in found if alone(each[1]))]:
+        if not group:
+            continue
+        # A block follows as many empty lines as the page has before it, so that a traceback names the line of the page.
+        scripts = [("\n" * line + code, name(page)) for line, code in group]
+        program = RUN + (LEAVE if "amplifier_core" in group[0][1] else "")
+        with environment() if any(client in group[0][1] for client in CLIENTS) else nullcontext({}) as servers:
             done = subprocess.run(
-                command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=120, check=False
-            )
-        assert (done.returncode, done.stdout) == (0, output), f"{name(page)}:{line}\n{done.stderr}"
-        assert package or done.stderr == "", f"{name(page)}:{line}"
+                [sys.executable, *strict, "-c", program],
+                cwd=tmp_path, env=os.environ | QUIET | servers, input=json.dumps(scripts),
+                capture_output=True, text=True, timeout=120, check=False,
+            )  # fmt: skip  # one list
+        assert done.returncode == 0, f"{name(page)}\n{done.stderr}"
+        assert package or done.stderr == "", name(page)
+        outputs = [json.loads(line) for line in done.stdout.splitlines()]
+        assert outputs == [printed(page, line) if "print(" in code else "" for line, code in group], name(page)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from sphinx.util.inventory import InventoryFile
 
 import backscroll
 from backscroll.cli.group import app
@@ -143,6 +142,8 @@ def test_site_loads_nothing_from_another_host(site):
 
 @pytest.mark.long
 def test_site_has_an_entry_for_every_public_name(site):
+    from sphinx.util.inventory import InventoryFile
+
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     named = {entry for kind in ("class", "exception", "function") for entry in inventory.data[f"py:{kind}"]}
     assert {f"backscroll.{each}" for each in backscroll.__all__} <= named
