@@ -55,22 +55,31 @@ def test_the_first_commands_of_the_readme_set_everything_up():
     assert fences[0] == "bash", "no other code stands before them"
 
 
-def test_the_first_example_is_about_twenty_lines():
+def test_the_first_example_has_twelve_lines():
     _, code = blocks(ROOT / "README.md", "python")[0]
-    assert len(code.splitlines()) <= 22
+    assert len([line for line in code.splitlines() if line.strip()]) == 12
 
 
-def test_view_in_the_readme_is_the_one_of_the_quickstart(capsys):
-    """Every line of it stands in the view, a call as its name and arguments."""
+def read(message: dict[str, Any]) -> list[str]:
+    """The texts of a message, a call as its name and arguments."""
+    content = message["content"] if isinstance(message["content"], list) else [{"text": message["content"]}]
+    arguments = [", ".join(f"{key}={value}" for key, value in block.get("input", {}).items()) for block in content]
+    return [
+        f"{block['name']}({given})" if "name" in block else block.get("text", block.get("content"))
+        for block, given in zip(content, arguments, strict=True)
+    ]
+
+
+def test_readme_shows_history_and_view_of_its_example(capsys):
+    """Every line before is in the history, and every line after in the last view."""
     _, code = blocks(ROOT / "README.md", "python")[0]
     made: dict[str, Any] = {}
     exec(compile(code, "README.md", "exec"), made)
-    calls = (call["function"] for message in made["view"] for call in message.get("tool_calls", ()))
-    sent = [f"{call['name']}({call['arguments'].strip('{}').replace(': ', '=')})".replace('"', "") for call in calls]
-    sent += [message["content"] or "" for message in made["view"]]
-    _, shown = blocks(ROOT / "README.md", "text")[1]
-    lines = [re.sub(r"^(user|assistant|tool) +", "", line.strip()) for line in shown.splitlines()]
-    assert [line for line in lines if line != "..." and not any(line in text for text in sent)] == []
+    shown = [text for _, text in blocks(ROOT / "README.md", "text")[1:3]]
+    for text, messages in zip(shown, (made["context"].get_messages(), made["view"]), strict=True):
+        sent = [text for message in messages for text in read(message)]
+        lines = [re.sub(r"^(user|assistant) +| \.\.\.$", "", line.strip()) for line in text.splitlines()]
+        assert [line for line in lines if line != "..." and not any(line in text for text in sent)] == []
 
 
 def test_readme_is_short():
