@@ -159,3 +159,20 @@ def test_add_that_fails_midway_indexes_nothing():
     assert index.indexed == 0
     index.add([Source(0, 0, "", "a word")], 1)
     assert len(index.search("word", 5)) == 1
+
+
+def test_search_of_a_stored_session_indexes_sealed_reasoning(tmp_path):
+    """A model that thinks and then recalls: the index ends with its reasoning, of which only plain words are indexed."""
+    reasoning = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA"}
+    reasoning["summary"] = [{"type": "summary_text", "text": "I forgot which port it was."}]
+    call = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call_1",
+        "name": "recall",
+        "arguments": '{"query": "port"}',
+    }
+    with ContextManager(store=f"sqlite:///{tmp_path}/agent.db", session="ports", tokenizer=count_quarter) as context:
+        context.append({"role": "user", "content": "The port is 8133."})
+        context.append({"object": "response", "output": [reasoning, call]})
+        assert found(context, "port") == [0, 1]

@@ -39,12 +39,12 @@ def catch_up(
 
 
 def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
-    """The text of a part of a message; `None` if the session has no such message or part."""
+    """The text of a part of a message, as it is indexed; `None` if the session has no such message or part."""
     if store.find(session, seq=seq) is None:
         return None
     (entry,) = _run(_loading(store, session)([seq]))
     parts = entry.reading.parts
-    return parts[part].text if part < len(parts) else None
+    return parts[part].readable if part < len(parts) else None
 
 
 def _loading(
