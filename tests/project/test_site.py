@@ -27,9 +27,9 @@ main([])  # so that every command is there
 
 @pytest.mark.parametrize("page", QUICKSTARTS)
 def test_quickstart_has_under_15_lines_of_backscroll(page):
-    _, code = blocks(DOCS / f"start/{page}.md", "python")[0]
-    touching = [line for line in code.splitlines() if TOUCHES.search(line)]
-    assert len(touching) < 15
+    loops = [code for _, code in blocks(DOCS / f"start/{page}.md", "python") if "ContextManager(" in code]
+    touching, *more = [[line for line in code.splitlines() if TOUCHES.search(line)] for code in loops]
+    assert max(map(len, [touching, *more])) < 15
     words = {8: "Eight", 13: "Thirteen"}
     text = " ".join((DOCS / f"start/{page}.md").read_text(encoding="utf-8").split())
     assert f"{words[len(touching)]} of its lines touch Backscroll" in text
