@@ -162,7 +162,7 @@ def test_add_that_fails_midway_indexes_nothing():
 
 
 def test_search_of_a_stored_session_indexes_sealed_reasoning(tmp_path):
-    """A model that thinks and then recalls: the index ends with its reasoning, of which only plain words are indexed."""
+    """A model that thinks and then recalls: of its reasoning, only the plain words are indexed."""
     reasoning = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA"}
     reasoning["summary"] = [{"type": "summary_text", "text": "I forgot which port it was."}]
     call = {
