@@ -35,7 +35,7 @@ def paragraphs(text: str, names: list[str]) -> str:
 
 def escaped(text: str, names: list[str]) -> str:
     """Text of a terminal as Markdown: options and names of arguments are code, a bar is no border of a table."""
-    words = "|".join([r"--[a-z][\w-]*", *map(re.escape, names)])
+    words = "|".join([r"--[a-z][\w-]*", *(rf"{name}(?:\.\.\.)?" for name in names)])
     text = re.sub(rf"(?<![\w`-])({words})(?![\w`])", r"`\1`", text)
     text = re.sub(r"(?<= of )-(?=[ ,.])", "`-`", text)  # standard input
     return re.sub(r"([|*<])", r"\\\1", text).replace("  [", " [")
