@@ -107,14 +107,14 @@ DEFAULTS = {
 
 
 MADE_INSIDE = ("Window", "CandidateGroup", "CandidatePart")
-"""Classes that no caller makes: their signatures say nothing."""
+"""Classes that no caller makes: their signatures say nothing. Nor do those of protocols."""
 
 
 def signature(
     _: Sphinx, kind: str, name: str, __: Any, ___: Any, arguments: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
     """Writes defaults as a caller does, and leaves out what only refuses wrong calls."""
-    if kind == "class" and name.rpartition(".")[2] in MADE_INSIDE:
+    if kind == "class" and (name.rpartition(".")[2] in MADE_INSIDE or arguments == "(*args, **kwargs)"):
         return "", None
     for source, default in DEFAULTS.items():
         arguments = arguments and arguments.replace(source, default)
