@@ -48,27 +48,29 @@ def runs_long(page: Path) -> Any:
     return pytest.param(page, marks=pytest.mark.long if page.stem in FRAMEWORKS else (), id=name(page))
 
 
-def alone(code: str) -> bool:
-    """Whether a block needs a process of its own, or servers that no other block has asked."""
-    return "amplifier_core" in code or any(client in code for client in CLIENTS)
+def alone(page: Path, code: str) -> bool:
+    """Whether a block needs a process of its own: frameworks leave things behind, and no other block may have asked a
+    fake provider.
+    """
+    return page.stem in FRAMEWORKS or any(client in code for client in CLIENTS)
 
 
 @pytest.mark.parametrize("page", [runs_long(page) for page in WITH_CODE])
 def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
     """A block that prints is followed by a text block with its output; one with a client reaches a fake provider.
 
-    Those that need nothing of their own share an interpreter, which takes half a second to start and to count.
+    Those that need no framework share an interpreter, which takes half a second to start and to count.
     """
     package = ELSEWHERE.get(name(page))
     if package is not None and find_spec(package) is None:
         pytest.skip(f"needs {package}, in an environment of its own: make test-extras")
     strict = [] if package else ["-W", "error"]  # these packages warn of themselves
     found = blocks(page, "python")
-    together = [each for each in found if not alone(each[1])]
-    for group in [together, *([each] for each in found if alone(each[1]))]:
+    together = [each for each in found if not alone(page, each[1])]
+    for group in [together, *([each] for each in found if alone(page, each[1]))]:
         if not group:
             continue
-        # A block follows as many empty lines as the page has before it, so that a traceback names the line of the page.
+        # With the lines of the page before a block empty, a traceback names the line of the page.
         scripts = [("\n" * line + code, name(page)) for line, code in group]
         program = RUN + (LEAVE if "amplifier_core" in group[0][1] else "")
         with environment() if any(client in group[0][1] for client in CLIENTS) else nullcontext({}) as servers:
