@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from backscroll.cli.group import parse_budget
 from backscroll.cli.main import main
 from backscroll.cli.screen import clean, line
 from backscroll.compaction.strategies import STRATEGIES
-from backscroll.evaluation.readers import read
 from tests.cli.commands import as_lines, conversation, invoke
 
 ROOT = Path(__file__).parents[2]
@@ -371,54 +369,3 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().strip().endswith("run: pip install 'backscroll[cli]'")
     assert done.stderr.count(b"\n") == 1
-
-
-# the example that records a session, and is killed in the middle
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    folder = tmp_path_factory.mktemp("demo")
-    done = run(ROOT / "examples" / "demo.py", folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode(), folder
-
-
-@pytest.fixture(scope="module")
-def recorded(demo: tuple[str, Path]) -> Path:
-    return demo[1] / "session.jsonl"
-
-
-def test_demo_killed_midway_resumes_with_the_same_view(demo: tuple[str, Path]) -> None:
-    """The demo is killed in the middle and goes on with the same view."""
-    printed, folder = demo
-    told = int(re.findall(r"killed:  with SIGKILL, after it had told of (\d+) messages", printed)[-1])
-    assert f"resumed: all {told} messages are there, and the next view is the same, byte for byte:" in printed
-    number = int(re.search(r"went on: (\d+) messages", printed)[1])  # type: ignore[index]
-    assert told < number
-    assert all(len(line) <= 120 for line in printed.replace(str(folder), "build/demo").splitlines())
-    rows = json.loads(invoke("sessions", folder / "session.db", "--json").stdout)["sessions"]
-    assert [(row["session"], row["messages"]) for row in rows] == [("demo", number)]
-    assert invoke("verify", folder / "session.db").exit_code == 0
-
-
-def test_recorded_session_is_long_and_names_no_local_path(recorded: Path) -> None:
-    """The recorded session is long and names no place of this machine."""
-    text = recorded.read_text(encoding="utf-8")
-    (transcript,) = read(recorded)
-    assert len(transcript.messages) >= 150
-    assert sum(message["role"] == "user" for message in transcript.messages) >= 10
-    assert any(len(message.get("tool_calls", ())) > 1 for message in transcript.messages)
-    assert "error: cannot read" in text
-    assert "exit code 1" in text
-    for place in (str(ROOT), sys.prefix + os.sep):
-        assert place not in text
-
-
-def test_the_recorded_session_compacts_often_and_stays_valid(recorded: Path) -> None:
-    done = invoke("replay", recorded, "--budget", "16k", "--json")
-    assert done.exit_code == 0, done.output
-    sums = json.loads(done.stdout)["totals"]
-    assert 100_000 <= sums["raw_tokens"] <= 150_000
-    assert sums["compactions"] >= 5
-    assert sums["invalid"] == sums["over_budget"] == sums["refused"] == 0
