@@ -7,6 +7,7 @@ PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := build/demo
@@ -14,22 +15,29 @@ DEMO := build/demo
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */  make \1	/p' Makefile
 
-# Made once, and again when the lock or the project's own metadata change. The lock is complete: with `--no-deps` pip
-# resolves nothing, where a requirement with an extra would make it look at newer versions, which have no hash here.
-$(READY): requirements-dev.lock pyproject.toml
+# In two stages: what the demo needs, a hundredth of all, and then the rest. Each is made once, and again when its lock or
+# the project's own metadata change. The locks are complete: with `--no-deps` pip resolves nothing, where a requirement
+# with an extra would make it look at newer versions, which have no hash here.
+$(DEMO_READY): requirements-demo.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer with venv found;" \
 	  "install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON)"
 	@rm -rf $(VENV)
 	@"$(PYTHON)" -m venv $(VENV)
-	@$(PIP) install --require-hashes --no-deps --requirement requirements-dev.lock
+	@$(PIP) install --require-hashes --no-deps --requirement requirements-demo.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $(READY)
+	@touch $@
 
-demo: $(READY) ## run a session of real tools over this tree, kill it in the middle, resume it, and replay it at 16k
-	$(BIN)/python examples/demo.py $(DEMO)
-	$(BIN)/backscroll verify $(DEMO)/session.db
-	$(BIN)/backscroll replay $(DEMO)/session.jsonl --budget 16k
+# Where a newer lock drops a package, it must leave the environment too: all is made again.
+$(READY): $(DEMO_READY) requirements-dev.lock
+	@test ! -e $@ || { rm -rf $(VENV) && $(MAKE) --no-print-directory $(DEMO_READY); }
+	@echo "adding what the tests need to $(VENV)"
+	@$(PIP) install --require-hashes --no-deps --requirement requirements-dev.lock
+	@touch $@
+
+demo: $(DEMO_READY) ## run a session of real tools over this tree, kill it in the middle, resume it, and replay it at 16k
+	@rm -rf $(DEMO)
+	@$(BIN)/python examples/demo.py $(DEMO)
 
 # Tests start many programs: with bytecode, also where the environment forbids to write it, each starts in half the time.
 test: export PYTHONDONTWRITEBYTECODE :=
@@ -142,6 +150,8 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-a
 HASHED = $(COMPILE) --upgrade --generate-hashes --no-emit-index-url
 lock: $(READY) ## resolve all environments again: of development, of the benchmarks' peers, and of `make test-extras`
 	$(HASHED) --extra all --extra ray --group dev pyproject.toml --output-file requirements-dev.lock
+	$(HASHED) --extra cli --group setup --constraints requirements-dev.lock pyproject.toml \
+	  --output-file requirements-demo.lock
 	$(HASHED) pyproject.toml benchmarks/peers.in --output-file benchmarks/requirements-peers.lock
 	$(MAKE) $(addprefix lock-,$(ENVIRONMENTS))
 
