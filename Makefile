@@ -15,7 +15,7 @@ DEMO := build/demo
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */  make \1	/p' Makefile
 
-# In two stages: what the demo needs, a hundredth of all, and then the rest. Each is made once, and again when its lock or
+# In two stages: what the demo needs, a twentieth of all, and then the rest. Each is made once, and again when its lock or
 # the project's own metadata change. The locks are complete: with `--no-deps` pip resolves nothing, where a requirement
 # with an extra would make it look at newer versions, which have no hash here.
 $(DEMO_READY): requirements-demo.lock pyproject.toml

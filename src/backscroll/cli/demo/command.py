@@ -6,10 +6,11 @@ Exit codes: 0 nothing was lost and every view was valid; 1 not so; 2 a folder or
 import json
 import os
 import shlex
+import shutil
 import subprocess
+import sys
 import tempfile
 import textwrap
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -166,17 +167,16 @@ def _summary(outcome: Outcome) -> str:
 
 def _next(place: Place) -> list[Text]:
     """Return where the files are, and commands to try, each on one line to copy."""
-    quote: Callable[[str], str] = shlex.quote if os.name == "posix" else lambda path: subprocess.list2cmdline([path])
-    store, transcript = quote(str(place.database)), quote(str(place.transcript))
-    inspected = f"backscroll inspect {store}"
+    command, store, transcript = _command(), _quoted(place.database), _quoted(place.transcript)
+    inspected = f"{command} inspect {store}"
     if any(find_spec(name) is None for name in ("starlette", "uvicorn", "plotly")):
         inspected += "  # needs: pip install 'backscroll[inspect]'"
     commands = (
-        f"backscroll sessions {store}",
-        f"backscroll show {store} {SESSION} --plan",
-        f'backscroll search {store} "longest function"',
+        f"{command} sessions {store}",
+        f"{command} show {store} {SESSION} --plan",
+        f'{command} search {store} "longest function"',
         inspected,
-        f"backscroll replay {transcript} --budget 8k",
+        f"{command} replay {transcript} --budget 8k",
     )
     return [
         Text.assemble(("store".ljust(_LABEL), "bold"), str(place.database)),
@@ -184,5 +184,18 @@ def _next(place: Place) -> list[Text]:
         Text.assemble(("messages".ljust(_LABEL), "bold"), str(place.transcript)),
         Text(),
         Text("Try next:", style="bold"),
-        *(Text(f"  {command}") for command in commands),
+        *(Text(f"  {each}") for each in commands),
     ]
+
+
+def _command() -> str:
+    """Return how this shell starts `backscroll`, whose environment need not be active."""
+    if shutil.which("backscroll"):
+        return "backscroll"
+    return f"{_quoted(Path(sys.executable))} -m backscroll"
+
+
+def _quoted(path: Path) -> str:
+    """Return a path for a shell, relative to the working directory if it is below."""
+    near = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return shlex.quote(str(near)) if os.name == "posix" else subprocess.list2cmdline([str(near)])
