@@ -63,14 +63,14 @@ class PlanBuilder:
         stale: Sequence[SeqRange] = (),
         ahead: bool = False,
     ) -> None:
-        self.history = history
-        self.fresh = fresh
+        self.history: History = history
+        self.fresh: Sequence[Ephemeral] = fresh
         """Ephemeral messages that were not shown yet; all others expire with this plan."""
-        self.before = view
-        self.targets = targets
+        self.before: View = view
+        self.targets: TokenTargets = targets
         self.refused: list[Edit] = []
         """Edits that a strategy made of protected parts."""
-        self.room = targets.room
+        self.room: int = targets.room
         self._calibrator = calibrator
         self.around = around
         self.retain = retain
@@ -83,7 +83,7 @@ class PlanBuilder:
         self._no_reasoning = self._removed_before
         self._view = self._whole_again(view)
         self._digests = digests
-        self.window = self._window(prose)
+        self.window: Window = self._window(prose)
         self._forget_edits()
 
     def _forget_edits(self) -> None:

@@ -241,13 +241,13 @@ class Shape:
 
     def __init__(self, message: Message, whole: "Shape | None" = None) -> None:
         self._message = message
-        self.role = _role_of(message)
-        self.calls = calls(message)
-        self.results = results(message)
-        self.is_gemini = is_gemini(message)
-        self.is_item = is_item(message)
+        self.role: str | None = _role_of(message)
+        self.calls: list[Call] = calls(message)
+        self.results: list[str] = results(message)
+        self.is_gemini: bool = is_gemini(message)
+        self.is_item: bool = is_item(message)
         """Whether it is an item of the Responses API, of which several are one message of the history."""
-        self.whole = whole or self
+        self.whole: Shape = whole or self
         """The message that holds it."""
         self.place = 0
         """Index of `whole` in the history."""

@@ -41,7 +41,7 @@ class Needs:
     """What each request of a transcript needed; the same for every strategy and budget."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        self.texts = [readable_text(message) for message in messages]
+        self.texts: list[str] = [readable_text(message) for message in messages]
         uses = {at: facts(message) for at, message in enumerate(messages) if at and is_answer(message)}
         finder = _Finder(dict.fromkeys(fact for used in uses.values() for fact in used))
         read = [read_message(message) for message in messages]

@@ -275,7 +275,7 @@ class _Clock:
     """CPU seconds of the process inside its `with` blocks."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         self._start = 0.0
 
     def __enter__(self) -> None:

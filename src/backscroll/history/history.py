@@ -63,19 +63,19 @@ class History:
     """The current branch of a session. `seq`s are never reused, even after a rewind."""
 
     def __init__(self) -> None:
-        self.next_seq = 0
-        self.branch = Branch()
-        self.epoch = 0
+        self.next_seq: int = 0
+        self.branch: Branch = Branch()
+        self.epoch: int = 0
         """Changes whenever something other than an append changed the branch, so that lanes rebuild their views."""
         self.newest: MessageGroup | None = None
         """The newest group that views show: the only one whose unanswered calls are pending."""
         self.last: Entry | None = None
         """The newest message of the branch."""
-        self.last_sealed = -1
+        self.last_sealed: int = -1
         """`seq` of the newest message of the branch with sealed reasoning; -1 without one."""
-        self.evicted_to = -1
+        self.evicted_to: int = -1
         """The highest `seq` ever evicted; -1 while everything is in memory."""
-        self.evicted_length = 0
+        self.evicted_length: int = 0
         """Messages of the branch when messages were last evicted: those behind these are in memory."""
         self._turns = GroupIndex()
         self._held: dict[int, Entry] = {}

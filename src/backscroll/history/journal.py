@@ -59,7 +59,7 @@ class Journal:
         """Why every call fails: another writer deleted the session that is known here."""
         self._since = 0
         """Records after the newest checkpoint."""
-        self.due = False
+        self.due: bool = False
         """True if it is time for a checkpoint."""
         self._buffer: list[LogEvent] = []
         self._asked: _Asked | None = None

@@ -35,7 +35,9 @@ _MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes
 
 # Made once: `json.dumps` makes an encoder at each call that names an option. A body never contains itself.
-to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+to_json: Callable[[Any], str] = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
+).encode
 
 UTF_8 = ("utf-8", "surrogatepass")
 """Lone surrogates are written as they are: escaped, two of them would be read as one character."""

@@ -60,7 +60,7 @@ class Conversation(AsyncContextManager, Generic[Native]):
         self._turn = FairLock()
         self._prompted = False
         """Whether the newest call had a system prompt: the view then begins with it."""
-        self.views = 0
+        self.views: int = 0
         """Views made so far: an answer to an older one than the newest says nothing of the lane's newest view."""
         self.calls = 0
         """Model calls under way."""

@@ -54,7 +54,7 @@ class Grouping:
         self._end = 0
         self._settled = 0
         """Runs that no later item can change. Behind them are only items of the model."""
-        self.read = 0
+        self.read: int = 0
         """Items that were read so far."""
 
     def known(self, items: Sequence[Item]) -> Runs | None:

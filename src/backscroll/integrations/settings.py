@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import reduce
 from operator import getitem
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -28,7 +28,7 @@ _MAPPING = re.compile("valid dictionary or instance of .*")
 class SettingsModel(BaseModel):
     """A group of settings that rejects unknown keys and converts no value."""
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
     )
 

@@ -47,12 +47,12 @@ class ParsedMessage:
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
-        self.role = role
-        self.parts = parts
-        self.flags = flags
-        self.rigid = rigid
+        self.role: str = role
+        self.parts: tuple[Part, ...] = parts
+        self.flags: Flags = flags
+        self.rigid: bool = rigid
         """Signed reasoning, or calls that appear twice: the message stays whole or is removed whole."""
-        self.is_sealed = rigid and any(part.is_sealed for part in parts)
+        self.is_sealed: bool = rigid and any(part.is_sealed for part in parts)
         """True if it holds signed or encrypted reasoning."""
         self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
         """Ids of the tool calls, in order, except those that the same message answers."""
@@ -62,13 +62,13 @@ class ParsedMessage:
             own = {answered for answered, _ in self.results}.intersection(self.calls)
             self.calls = tuple([call for call in self.calls if call not in own])
             self.results = tuple([result for result in self.results if result[0] not in own])
-        self.by_name = False
+        self.by_name: bool = False
         """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
         self.continues: tuple[str, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
-        self.is_system = role in SYSTEM_ROLES
+        self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
-        self.is_user_turn = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
+        self.is_user_turn: bool = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
 
     def _says_something(self) -> bool:

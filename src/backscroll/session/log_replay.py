@@ -51,7 +51,7 @@ class LogReplay:
         self._newest: dict[str, _Estimated] = {}
         self._counted: dict[str, int] = {}
         """Tokens that the provider counted of each lane's newest request."""
-        self.place = 0
+        self.place: int = 0
         """Number of events replayed so far."""
 
     def advance(self, most: int) -> Operation[list[Step]]:

@@ -122,6 +122,13 @@ def _log(reader: LogReader | None) -> tuple[MemoryLog | None, LogReader]:
 class SessionState:
     """History, lanes and the log that both follow from."""
 
+    config: SessionConfig
+    events: MemoryLog | None
+    given: GivenMessages
+    history: History
+    journal: Journal | None
+    reader: LogReader
+
     start: Callable[[Callable[[], Any]], Callable[[], Any]] | None = None
     """Starts work in the background and returns a function that waits for its result. `None`: nothing can."""
     natives: Natives | None = None

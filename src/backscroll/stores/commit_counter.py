@@ -21,7 +21,7 @@ class CommitCounter:
     """The file next to one database. It stays open between `raise_to` and `close`."""
 
     def __init__(self, database: str) -> None:
-        self.path = f"{database}-commits"
+        self.path: str = f"{database}-commits"
         self._descriptor: int | None = None
 
     def read(self) -> int:

@@ -35,7 +35,7 @@ class Turn:
     """One writer's exclusive turn to append. It also ends when it is garbage collected."""
 
     def __init__(self, over: Callable[[], None]) -> None:
-        self.over = weakref.finalize(self, over)
+        self.over: weakref.finalize[[], Turn] = weakref.finalize(self, over)
         self.over.atexit = False
 
     def end(self) -> None:

@@ -7,7 +7,7 @@ empty name, control characters including NUL, lone surrogates, more than 255 byt
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record
@@ -70,7 +70,7 @@ def checked(session: str) -> str:
     return session
 
 
-checked_once = functools.lru_cache(maxsize=10_000, typed=True)(checked)
+checked_once: Callable[[str], str] = functools.lru_cache(maxsize=10_000, typed=True)(checked)
 """Validates a name as `checked` does, for calls that repeat a name many times: one that passed is remembered."""
 
 

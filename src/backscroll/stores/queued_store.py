@@ -28,6 +28,9 @@ class QueuedStore(ABC, Generic[J]):
     after it.
     """
 
+    durability: str
+    path: str
+
     def __init__(self, path: str, durability: str) -> None:
         self.path, self.durability = path, durability
         self._lock = threading.Lock()

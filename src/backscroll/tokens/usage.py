@@ -161,11 +161,11 @@ class UsageCalibrator:
         self._whole = self._left = 0
         self.outside = 0
         """Overhead that the caller expects, used until something is known."""
-        self.tools = 0
+        self.tools: int = 0
         """Expected tokens of the request's tools, which are part of the overhead."""
-        self.added = 0
+        self.added: int = 0
         """Of these, tokens that by a table the provider adds. No report is rejected because of them."""
-        self.informed = overhead is not None
+        self.informed: bool = overhead is not None
         """Whether anything is known of the tokens outside the messages: given, or from a report."""
 
     def snapshot(self) -> CalibratorSnapshot:

@@ -34,14 +34,14 @@ class View:
     """The messages of one lane. Callers get copies only."""
 
     def __init__(self, history: History, around: RenderContext, plan: Plan, prompt: str | None = None) -> None:
-        self.plan = plan
+        self.plan: Plan = plan
         self.prompt = prompt
         self.segments: list[Segment] = []
         self.messages: list[Message] = []
-        self.estimate = NOTHING
-        self.media = NO_MEDIA
+        self.estimate: Estimate = NOTHING
+        self.media: RequestMedia = NO_MEDIA
         """Sums of the media that are shown, if the lane has limits of them."""
-        self.summary_tokens = 0
+        self.summary_tokens: int = 0
         """Tokens of the summary, by the upper estimate."""
         self.changes: list[tuple[Change, int]] = []
         """What broke the older prefix since this was last cleared, with the `seq` that did it."""

@@ -24,6 +24,9 @@ PAGE = 100  # left-out messages per response
 class StoreInspector:
     """The sessions of one store."""
 
+    store: Store
+    title: str
+
     def __init__(self, store: Store, title: str) -> None:
         self.store, self.title = store, title
         self._known: dict[str, SessionInspector] = {}

@@ -64,7 +64,7 @@ class LogImport:
         """Size and modification time of the logs that need nothing."""
         self._carried: dict[str, list[str]] = {}
         """Redactions that sessions had which were deleted to be imported with more."""
-        self.bytes_read = 0
+        self.bytes_read: int = 0
         """Bytes of logs that were read so far."""
 
     def __call__(self, index: StoreIndex) -> Iterator[Progress]:

@@ -33,7 +33,7 @@ class Redaction:
         self._kinds, self._patterns = frozenset(kinds), frozenset(patterns)
         custom = (SecretPattern("", ("",), re.compile(each)) for each in sorted(self._patterns))
         self._all = (*(each for kind in KINDS if kind in self._kinds for each in KINDS[kind]), *custom)
-        self.marks = self._kinds.union(map(_mark, self._patterns))
+        self.marks: frozenset[str] = self._kinds.union(map(_mark, self._patterns))
         """What a session notes of its redaction. Not the expressions themselves: they may hold the very secrets."""
 
     def with_marks(self, marks: Iterable[str]) -> "Redaction | None":

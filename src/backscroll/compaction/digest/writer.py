@@ -223,11 +223,13 @@ class Lines:
         for text in list(newest) if salience.removes else ():
             if salience.stale(text, self._first(newest[text])):
                 del newest[text]
-        self.newest_first = sorted(newest.values(), reverse=True)
+        self.newest_first: list[int] = sorted(newest.values(), reverse=True)
         """Their numbers. Of equal lines the first is taken, so this is the order of choice."""
-        self.texts = [self._texts[number] for number in self.newest_first]
+        self.texts: list[str] = [self._texts[number] for number in self.newest_first]
         """Their texts in the same order."""
-        self.errors = {number: self.note(number) for number in errors if newest.get(self._texts[number]) == number}
+        self.errors: dict[int, DigestLine] = {
+            number: self.note(number) for number in errors if newest.get(self._texts[number]) == number
+        }
         """Lines that say what went wrong, by their numbers."""
 
     def remarks(self) -> list[tuple[int, str]]:

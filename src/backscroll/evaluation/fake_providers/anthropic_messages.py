@@ -70,7 +70,7 @@ class FakeAnthropic:
             window: Tokens of the context window. `None`: the window of the model.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
         """
-        self.cache = PromptCache()
+        self.cache: PromptCache = PromptCache()
         self.transformations: list[dict[str, str]] = []
         self.requests: list[dict[str, Any]] = []
         self._model = model

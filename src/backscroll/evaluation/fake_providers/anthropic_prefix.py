@@ -37,7 +37,7 @@ class PrefixWalk:
         self._request = request
         self._compactions = compactions
         self._chain = PrefixChain(start_of(request))
-        self.steps = list(self._steps())
+        self.steps: list[Step] = list(self._steps())
 
     @property
     def end(self) -> str:

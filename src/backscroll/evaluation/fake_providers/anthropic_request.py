@@ -50,11 +50,11 @@ class AnthropicRequest:
             raise anthropic_error("messages: at least one message is required")
         self.raw = raw
         self.messages: list[dict[str, Any]] = messages
-        self.system = raw.get("system")
+        self.system: Any = raw.get("system")
         self.tools: list[dict[str, Any]] = list(raw.get("tools") or [])
         self.thinking: Mapping[str, Any] = raw.get("thinking") or {}
-        self.betas = _betas(raw)
-        self.blocks = [_blocks(message, at) for at, message in enumerate(messages)]
+        self.betas: frozenset[str] = _betas(raw)
+        self.blocks: list[list[Any]] = [_blocks(message, at) for at, message in enumerate(messages)]
 
     @property
     def setting(self) -> str | None:

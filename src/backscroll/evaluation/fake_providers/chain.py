@@ -53,7 +53,7 @@ class PrefixChain:
     """
 
     def __init__(self, start: str) -> None:
-        self.value = start
+        self.value: str = start
         self._border: tuple[str, Any] | None = None
 
     def begin(self, role: str, extras: Any = None) -> None:

@@ -72,7 +72,7 @@ class FakeGemini:
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
             ids: Calls get an `id`, as from Gemini 3 on; without one, only their order identifies the responses.
         """
-        self.cache = PromptCache()
+        self.cache: PromptCache = PromptCache()
         self.requests: list[dict[str, Any]] = []
         self._model, self._replies, self._window, self._count = model, Replies(replies), window, count
         self._signed: dict[str, str] = {}

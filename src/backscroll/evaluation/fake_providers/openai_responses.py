@@ -73,7 +73,7 @@ class FakeOpenAIResponses:
             keeps_replies: `compact` returns the model's messages as well, with their ids. Users saw that of gpt-5.4.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
         """
-        self.cache = PromptCache()
+        self.cache: PromptCache = PromptCache()
         self.transformations: list[dict[str, str]] = []
         self.requests: list[dict[str, Any]] = []
         self._model, self._replies, self._account = model, Replies(replies), account

@@ -22,9 +22,9 @@ class Costs:
     def __init__(self, count: Callable[[str], int], tariff: Tariff) -> None:
         self._count = count
         self._known: dict[str, int] = {}
-        self.read = tariff.input.read
-        self.write = tariff.input.write
-        self.life = tariff.input.ttl_seconds
+        self.read: float = tariff.input.read
+        self.write: float = tariff.input.write
+        self.life: float = tariff.input.ttl_seconds
 
     def text(self, text: str) -> int:
         """Return the tokens of a text."""

@@ -38,7 +38,7 @@ class Opened:
         self._source, self._ways = source, ways
         self._events: Any = None
         self._is_entered = self._is_left = False
-        self.held = deque[Any]()
+        self.held: deque[Any] = deque[Any]()
         """Events that were read and not handed on."""
 
     def enter(self) -> Steps[None]:

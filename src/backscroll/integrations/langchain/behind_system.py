@@ -16,7 +16,7 @@ class Behind(Sequence[BaseMessage]):
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self.messages = messages
         """The whole list."""
-        self.begin = next(
+        self.begin: int = next(
             (at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages)
         )
         """How many system messages it begins with."""

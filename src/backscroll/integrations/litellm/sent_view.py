@@ -19,6 +19,11 @@ class SentView(list[Any]):
         counted: Whether the answer will say what the provider counted.
     """
 
+    conversation: Any
+    counted: bool
+    history: Sequence[Any]
+    lane: str
+
     def __init__(
         self, view: Iterable[Any], history: Sequence[Any], conversation: Any, lane: str, *, counted: bool = True
     ) -> None:

@@ -24,7 +24,7 @@ class SessionTexts:
 
     def __init__(self, place: IndexFile | IndexMemory, session: IndexedSession) -> None:
         self._place = place
-        self.session = session
+        self.session: IndexedSession = session
         """What the index has of the session by now."""
         self._noted: dict[int, tuple[str, str]] = {}
         """Role and time of the messages that were loaded and not yet indexed."""

@@ -25,9 +25,9 @@ class ItemConversation(Conversation[Run]):
         super().__init__(ItemTranslation(), options)
         self._grouping = Grouping()
         self._instructions: tuple[str | None, str, int] = (None, "", 0)
-        self.opening = ""
+        self.opening: str = ""
         """A digest of the history's first item."""
-        self.waits = False
+        self.waits: bool = False
         """Whether the newest answer has calls without results: its agent goes on, and others may work for it."""
 
     @property

@@ -31,7 +31,7 @@ class RecallTool:
         self._callers: OrderedDict[str, list[ItemConversation]] = OrderedDict()
         """By the id of the call, which models of several sessions may use at once."""
         given: dict[str, Any] = tool_definition("responses")
-        self.tool = FunctionTool(
+        self.tool: FunctionTool = FunctionTool(
             name=_NAME,
             description=given["description"],
             params_json_schema=given["parameters"],

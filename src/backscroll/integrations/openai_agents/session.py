@@ -43,10 +43,10 @@ class BackscrollSession(SessionABC):
         if "session" in options:
             raise ConfigurationError("`session` follows from the `session_id`: leave it out")
         self.session_id = session_id
-        self.session_settings = session_settings or SessionSettings()
+        self.session_settings: SessionSettings | None = session_settings or SessionSettings()
         stored = {} if store is None else {"store": store, "session": f"{session_id}/items"}
         given = {"tokenizer": _quarter, **options}  # no model sees these messages, so none is counted
-        self.log = AsyncContextManager(**given, **stored)
+        self.log: AsyncContextManager = AsyncContextManager(**given, **stored)
         """The manager that holds the items, a message for each run of them."""
         self._translation = ItemTranslation()
         self._turn = FairLock()

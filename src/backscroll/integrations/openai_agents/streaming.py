@@ -24,7 +24,7 @@ class Opening:
         self._stream = stream
         self.held: list[TResponseStreamEvent] = []
         """Events that were not handed on yet."""
-        self.is_open = False
+        self.is_open: bool = False
         """Whether events were handed on."""
 
     async def events(self) -> AsyncGenerator[TResponseStreamEvent, None]:

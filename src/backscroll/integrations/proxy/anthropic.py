@@ -8,6 +8,7 @@ from typing import Any
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
 from backscroll.integrations.proxy.translation import BlockTranslation
+from backscroll.integrations.translation import Translation
 from backscroll.messages.items import kind_of
 from backscroll.view.cache_marks import in_blocks
 
@@ -19,10 +20,10 @@ class Anthropic(Protocol):
     """`POST /v1/messages`, and `/v1/messages/count_tokens`."""
 
     name = "anthropic"
-    path = re.compile(r"(?:/v1)?/messages(?:/count_tokens)?")
+    path: re.Pattern[str] = re.compile(r"(?:/v1)?/messages(?:/count_tokens)?")
     list_key = "messages"
-    id_headers = ("x-claude-code-session-id",)
-    translation = BlockTranslation()
+    id_headers: tuple[str, ...] = ("x-claude-code-session-id",)
+    translation: Translation[Any] = BlockTranslation()
 
     def id_in(self, fields: Fields) -> str | None:
         """Return the session in `metadata.user_id`, or all of it."""

@@ -39,7 +39,7 @@ class ProxiedConversation(Conversation[Any]):
         """Where the client left this conversation for another continuation: an index, and a hash of what it left."""
         self.newest: NewestRequest | None = None
         """What was sent last."""
-        self.spelling = Spelling()
+        self.spelling: Spelling = Spelling()
         """Writes its views."""
         self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
         """Whether it may have begun as another conversation did, of which a view left something out."""
@@ -154,6 +154,9 @@ class NewestRequest:
         texts: The messages as JSON. `None`: those of the client.
         messages: How many messages of the client they show.
     """
+
+    messages: int
+    texts: Sequence[str] | None
 
     def __init__(self, texts: Sequence[str] | None, messages: int) -> None:
         self.texts, self.messages = texts, messages

@@ -31,7 +31,7 @@ class Exchange:
         self._views = 0
         self.name = name
         """The name of the conversation."""
-        self.content = self._body.raw
+        self.content: bytes = self._body.raw
         """The bytes to send."""
 
     @property

@@ -17,5 +17,5 @@ class Given(dict[str, Any]):
 
     def __init__(self, spelled: Spelled, body: str) -> None:
         super().__init__(spelled.value)
-        self.text = body[spelled.start : spelled.end]
+        self.text: str = body[spelled.start : spelled.end]
         """How the client wrote it."""

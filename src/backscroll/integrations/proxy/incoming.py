@@ -26,7 +26,7 @@ class Incoming:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.pairs: list[tuple[bytes, bytes]] = list(scope["headers"])
-        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.pairs}
+        self.headers: dict[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.pairs}
         self._is_read = False
 
     async def read(self) -> tuple[bytes, bool]:

@@ -29,6 +29,11 @@ class ManagedRequest:
         budget: Input tokens that it may have. `None`: what the window of the model leaves.
     """
 
+    body: RequestBody
+    natives: Sequence[Any]
+    prompts: list[dict[str, Any]]
+    protocol: Protocol
+
     def __init__(self, protocol: Protocol, headers: Headers, body: RequestBody, budget: int | None = None) -> None:
         self.protocol, self.body = protocol, body
         natives = protocol.natives(body.items)
@@ -36,11 +41,13 @@ class ManagedRequest:
         self.prompts, self.natives = protocol.items(natives[:prompts]), natives[prompts:]
         """The system prompt, where it is among the messages, and all other messages."""
         key, opening = protocol.session_key(headers, body.fields), protocol.opening(self.natives)
-        self.group = f"{protocol.name}/{key}/{opening}"
+        self.group: str = f"{protocol.name}/{key}/{opening}"
         """What the conversations have in common that it may belong to: the client's id and the first message."""
-        self.folder = folder_in([protocol.system(body.fields) or "", *(item.text for item in body.items[:_BEGINNING])])
+        self.folder: str = folder_in(
+            [protocol.system(body.fields) or "", *(item.text for item in body.items[:_BEGINNING])]
+        )
         """Where its agent works, if it says so."""
-        self.call = _call(protocol, headers, body, self.prompts, budget)
+        self.call: ModelCall = _call(protocol, headers, body, self.prompts, budget)
         """What goes with the messages."""
 
 

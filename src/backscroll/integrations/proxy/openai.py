@@ -8,13 +8,16 @@ from backscroll.integrations.item_runs import Grouping, kind_of
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
 from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation
+from backscroll.integrations.translation import Translation
 
 _IDS = ("session-id", "session_id", "thread-id", "thread_id", "conversation_id", "x-session-id", "x-session-affinity")
 _COMPACTIONS = ("compaction", "compaction_trigger")
 
 
 class _OpenAI(Protocol):
-    id_headers = _IDS
+    """What both APIs of OpenAI have in common."""
+
+    id_headers: tuple[str, ...] = _IDS
 
     def id_in(self, fields: Fields) -> str | None:
         """Return `prompt_cache_key`, the session of `metadata`, or `user`."""
@@ -28,9 +31,9 @@ class Chat(_OpenAI):
     """`POST /v1/chat/completions`."""
 
     name = "chat"
-    path = re.compile(r"(?:/v1)?/chat/completions")
+    path: re.Pattern[str] = re.compile(r"(?:/v1)?/chat/completions")
     list_key = "messages"
-    translation = WireTranslation()
+    translation: Translation[Any] = WireTranslation()
 
     def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
         """Return the reason where a gateway shortens the conversation."""
@@ -51,9 +54,9 @@ class Responses(_OpenAI):
     """`POST /v1/responses`."""
 
     name = "responses"
-    path = re.compile(r"(?:/v1)?/responses")
+    path: re.Pattern[str] = re.compile(r"(?:/v1)?/responses")
     list_key = "input"
-    translation = RunTranslation()
+    translation: Translation[Any] = RunTranslation()
 
     def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
         """Return the reason where the provider shortens the conversation, or keeps it."""

@@ -37,9 +37,9 @@ class RequestBody:
         if found.items is None or not all(type(item.value) is dict for item in found.items):
             raise MessageError(f"`{list_key}` is no list of objects")
         self.raw = raw
-        self.fields = found.others
+        self.fields: dict[str, Any] = found.others
         """All members but the messages."""
-        self.items = [*known, *(Given(item, text) for item in found.items)]
+        self.items: list[Given] = [*known, *(Given(item, text) for item in found.items)]
         """The messages or items."""
         self._before, self._after = text[: found.start], text[found.end :]
         seen.note(text, found.start, self.items, [item.end for item in found.items])

@@ -32,14 +32,14 @@ class JsonTree:
     __slots__ = ("ends", "kinds", "parents", "read", "starts", "text", "unended", "values")
 
     def __init__(self, text: str, start: int, end: int) -> None:
-        self.text = text
-        self.starts = [start]
-        self.values = [start]
+        self.text: str = text
+        self.starts: list[int] = [start]
+        self.values: list[int] = [start]
         """Where the value itself begins."""
-        self.ends = [end]
-        self.parents = [-1]
-        self.kinds = [LINES]
-        self.read = end
+        self.ends: list[int] = [end]
+        self.parents: list[int] = [-1]
+        self.kinds: list[str] = [LINES]
+        self.read: int = end
         """Up to where the text was read."""
         self.unended: frozenset[int] = frozenset()
         """Containers that go on behind that; empty if all was read."""

@@ -28,7 +28,7 @@ class FolderBlobs:
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name:
             raise ConfigurationError(f"{name!r} is not a folder for blobs: pass the path of a folder")
-        self.path = os.path.realpath(name)
+        self.path: str = os.path.realpath(name)
 
     def __repr__(self) -> str:
         return f"FolderBlobs({self.path!r})"

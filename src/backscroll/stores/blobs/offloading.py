@@ -10,7 +10,7 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from backscroll.errors import ConfigurationError, ConflictError, CorruptionError, StoreError
 from backscroll.notices import warn
@@ -36,7 +36,7 @@ class OffloadingStore(Layer):
     `error`; by default this is a warning. A copy of the database refers to the same blobs: copy these as well.
     """
 
-    OWN = (_OWN,)
+    OWN: ClassVar[tuple[str, ...]] = (_OWN,)
 
     def __init__(self, store: Store, blobs: BlobStore, over: int = OVER, *, on_failure: Report | None = None) -> None:
         if "encrypted" in store.capabilities:

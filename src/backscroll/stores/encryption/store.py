@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from backscroll.errors import ConfigurationError, ConflictError, CorruptionError, StoreError
 from backscroll.ports import LOST, Pending, Record, Store, Stored, Tip
@@ -41,7 +41,7 @@ class EncryptedStore(Layer):
         ConfigurationError: `key` is malformed. Every use raises it if the store was written with another key.
     """
 
-    OWN = (INTERNAL,)
+    OWN: ClassVar[tuple[str, ...]] = (INTERNAL,)
 
     def __init__(self, store: Store, key: bytes | str) -> None:
         super().__init__(store)

@@ -77,11 +77,14 @@ def locked(descriptor: int, path: str, timeout: float) -> Iterator[None]:
 class LogFile:
     """A session's file. Hold `lock` while you use the index."""
 
+    path: str
+    session: str
+
     def __init__(self, path: str, session: str) -> None:
         self.path, self.session = path, session
-        self.guard = CommitCounter(path)
-        self.lock = threading.Lock()
-        self.index = Index(session)
+        self.guard: CommitCounter = CommitCounter(path)
+        self.lock: threading.Lock = threading.Lock()
+        self.index: Index = Index(session)
         self._seen: _Seen | None = None
         """Identity, size and times of the file when the index was built."""
         self._sound = False

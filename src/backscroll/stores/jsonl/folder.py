@@ -52,6 +52,9 @@ def file_name(session: str) -> str:
 class Folder:
     """A folder by its path. Nothing is created before the first append."""
 
+    path: str
+    timeout: float
+
     def __init__(self, path: str, timeout: float) -> None:
         self.path, self.timeout = path, timeout
         self._lock = threading.Lock()

@@ -50,19 +50,22 @@ class _Mark(NamedTuple):
 class Index:
     """The index of one file. Positions below `base` are read from the parent."""
 
+    began: int
+    header_line: bytes
+
     def __init__(self, session: str) -> None:
         self.session = session
         self.header: Header | None = None
         self.header_line, self.began = b"", 0
         """The first line of the file, and its offset."""
-        self.base = 0
-        self.end = 0
+        self.base: int = 0
+        self.end: int = 0
         """Number of records in the log."""
-        self.commits = 0
+        self.commits: int = 0
         """Number of the newest whole append; the start of a fork counts as one."""
-        self.whole = 0
+        self.whole: int = 0
         """Offset of the end of the last whole append."""
-        self.seal = b""
+        self.seal: bytes = b""
         """The last bytes of that append."""
         self.keys: dict[str, int] = {}
         self.torn: list[Span] = []

@@ -70,8 +70,8 @@ class PortableFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
-        self.path = os.fspath(path)
-        self.name = name or self.path
+        self.path: str = os.fspath(path)
+        self.name: str = name or self.path
         """The name for error messages."""
         self._sessions: dict[str, tuple[int, int]] = {}
         """Offset in bytes of each session's first record, and its number of records."""

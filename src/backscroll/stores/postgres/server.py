@@ -26,6 +26,9 @@ _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 class Server:
     """The server and schema of an address. Connects at the first use. Safe for threads."""
 
+    address: Address
+    schema: str
+
     def __init__(self, address: Address, read_only: bool = False) -> None:
         self.address, self.schema = address, address.schema
         self._pool = Pool(partial(_connect, address, read_only), address.connections)

@@ -19,7 +19,7 @@ from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.keyed_executor import KeyedExecutor
 from backscroll.stores.names import another, checked, checked_keys, checked_lease, kept
 from backscroll.stores.postgres import rows
-from backscroll.stores.postgres.address import parsed
+from backscroll.stores.postgres.address import Address, parsed
 from backscroll.stores.postgres.driver import Connection, errors
 from backscroll.stores.postgres.server import Server
 from backscroll.stores.postgres.verify import verify
@@ -49,8 +49,8 @@ class PostgresStore:
     """
 
     def __init__(self, address: str, *, read_only: bool = False) -> None:
-        self.address = parsed(address)
-        self.server = Server(self.address, read_only)
+        self.address: Address = parsed(address)
+        self.server: Server = Server(self.address, read_only)
         """Search on these tables shares its connections."""
         self._jobs = KeyedExecutor("backscroll-postgres", self.address.connections)
         self._turns = threading.BoundedSemaphore(max(1, self.address.connections // 2))

@@ -33,7 +33,7 @@ class SearchIndex:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._memory = memory
-        self.indexed = 0
+        self.indexed: int = 0
         """The first `seq` that is not yet indexed."""
 
     def add(self, texts: Iterable[Source], upto: int) -> None:

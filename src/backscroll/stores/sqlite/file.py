@@ -24,9 +24,13 @@ _MAKING = threading.Lock()
 class Database:
     """A file by its path. Nothing is opened before the first connection, which is requested while holding `GATE`."""
 
+    path: str
+    read_only: bool
+    timeout: float
+
     def __init__(self, path: str, synchronous: str, timeout: float, *, read_only: bool = False) -> None:
         self.path, self.timeout, self.read_only = path, timeout, read_only
-        self.guard = CommitCounter(path)
+        self.guard: CommitCounter = CommitCounter(path)
         self._synchronous = synchronous
         self._identity: tuple[int, int] | None = None
         """Device and inode of the checked file; `None` before the check."""
@@ -35,7 +39,7 @@ class Database:
         """How often another file was found in its place during use."""
         self._copied: Database | None = None
         """A migrated copy that is read instead of a read-only file of an earlier version."""
-        self.readers = Readers(self)
+        self.readers: Readers = Readers(self)
 
     def forked(self) -> None:
         """Reset in the child of a fork."""

@@ -34,7 +34,7 @@ class Transactions:
         self._waits = self._copies = True
         self._name_incarnation = incarnation
         self._incarnations: dict[int, str] = {}
-        self.meta = rows.StoreRow(0, 0, 0)
+        self.meta: rows.StoreRow = rows.StoreRow(0, 0, 0)
         self._sessions: dict[str, SessionRow] = {}
         self._new: list[tuple[int, Sequence[Row]]] = []
         """Rows to insert, by the ids of their sessions: written in one go, before they are read or committed."""
