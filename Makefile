@@ -44,10 +44,11 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
 
+TYPING := tests/typing# a part of `make check`
 test-long: export PYTHONDONTWRITEBYTECODE :=
 test-long: $(READY) ## run the tests that `make test` leaves out because they take long
 	HYPOTHESIS_PROFILE=longer $(BIN)/python -m pytest -n 2 --dist worksteal tests/promises
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks))
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks) $(TYPING))
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
 # that pyproject.toml allows. The SDK of MCP, the hosts and the frameworks would lift those of the rest.
@@ -103,6 +104,7 @@ check: $(READY) ## lint, format, types, import contracts, pictures, tables, gene
 	$(BIN)/python docs/write_sync_manager.py --check
 	$(BIN)/python -m sphinx $(SPHINX)
 	$(BIN)/python -m pytest tests/project/test_wheel.py
+	$(BIN)/python -m pytest -m long $(TYPING)
 
 # Each warning is an error: a link that leads nowhere, a page that no other one names, a name that is not documented.
 SPHINX := --builder html --quiet --fail-on-warning --keep-going --nitpicky docs build/site
