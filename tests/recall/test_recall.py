@@ -186,7 +186,7 @@ def test_tool_answers_mistakes_of_a_model_without_raising(format):
     assert call(ref="1") == "read every file"
     assert call(ref="77").startswith("nothing is kept under [ref:77]")
     assert call(query="nobodysaidthis") == "nothing found"
-    assert call() == "recall needs a ref, a query or a pattern"
+    assert call() == 'recall needs a ref, a query or a pattern, such as "[ref:12]"'
     assert call(query=5) == call(pattern=5) == "query and pattern are texts"
     assert "is no regular expression" in call(pattern="(" * 9_000)
     assert "is no regular expression" in call(pattern="a{99999999999999999999}")

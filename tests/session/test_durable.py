@@ -347,7 +347,7 @@ def test_rewind_to_what_another_writer_took_back_is_refused():
     one, other = opened(shelf), opened(shelf)
     one.append(*[TALK.say("user", str(number)) for number in range(6)])
     shelf.before = lambda: other.rewind(2)
-    with pytest.raises(ReferenceNotFoundError, match="message 4 is not on the current branch, which has 3 messages"):
+    with pytest.raises(ReferenceNotFoundError, match="message 4 is not on the current branch, whose last message is 2"):
         one.rewind(4)
     assert one.get_messages() == other.get_messages() == opened(shelf).get_messages()
     shelf.before = lambda: other.append(TALK.say("user", "6"))

@@ -16,6 +16,7 @@ from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare import ray_pool as cluster
 from backscroll.evaluation.compare.jobs import Job, Row
 from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
+from backscroll.evaluation.folders import SUFFIXES
 
 Tick = Callable[[str, int], None]
 """Reports that so many requests of a transcript are done."""
@@ -54,7 +55,7 @@ def look(names: Sequence[str]) -> files.Found:
     if found.silent:
         click.echo(f"left out: {found.silent} conversations without an assistant message", err=True)
     if not found.sources:
-        raise BadInput(f"{', '.join(names)}: found no transcript with a request")
+        raise BadInput(f"{', '.join(names)}: found no transcript with a request (searched: {', '.join(SUFFIXES)})")
     return found
 
 

@@ -114,6 +114,8 @@ def _parse(text: str, name: str, line: int | None, last: bool = False) -> Any:
         return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {line or error.lineno}, column {error.colno}"
+        if not text.lstrip().startswith(("{", "[")):
+            raise bad(name, f"{place}: not JSON ({error.msg}); a transcript is JSON, or an object a line") from error
         if (last or line is None) and _ends_inside(text, error):
             raise bad(
                 name, f"{place}: the last line is torn, the file ends inside a JSON value ({error.msg})"

@@ -172,5 +172,6 @@ def check_names(misplaced: Sequence[object], unknown: Iterable[str]) -> None:
             'session="support-42" for its name there'
         )
     for name in unknown:
-        near = get_close_matches(name, CHECKS, n=1, cutoff=0.0)[0]
-        raise ConfigurationError(f"unknown option `{name}`: did you mean `{near}`?")
+        near = get_close_matches(name, CHECKS, n=1)
+        instead = f"did you mean `{near[0]}`?" if near else f"the options are {', '.join(CHECKS)}"
+        raise ConfigurationError(f"unknown option `{name}`: {instead}")

@@ -41,8 +41,10 @@ def read_options(path: str | Path) -> dict[str, Any]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: cannot read the options: {error}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot read the options: {error.strerror}: check the path") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: cannot read the options: {error}: save the file as UTF-8") from error
     try:
         held = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -38,6 +38,7 @@ from backscroll.messages.validation import (
     accept_text,
     all_validated,
     copy_message,
+    numbered,
     same_json,
     validated,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "copy_message",
     "holds_compaction",
     "in_a_row",
+    "numbered",
     "paired",
     "read_message",
     "read_new",

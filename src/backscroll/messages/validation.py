@@ -44,24 +44,37 @@ def validated(message: object, redact: Redact | None = None) -> Message:
         MessageError: The message is not strictly JSON (NaN and infinities, bytes, tuples, sets, keys that are not text,
             more than 200 levels) or has no role. The error names the path; with `redact` it quotes no content.
     """
-    if redact is None:
-        return _accepted(message)
     try:
         copy = _accepted(message)
     except _Refused as error:
+        if redact is None:
+            raise MessageError(str(error)) from error.__cause__
         raise MessageError(error.veiled) from None
-    return _accepted(_redacted(copy, redact))
+    return copy if redact is None else validated(_redacted(copy, redact))
 
 
 def all_validated(messages: Sequence[object], redact: Redact | None = None) -> list[Message]:
     """Return private copies of messages, and of bare items of the Responses API the messages that hold them.
 
     Raises:
-        MessageError: As `validated` does.
+        MessageError: As `validated` does; among several messages it names the one.
     """
+    given = len(messages)
     if not all(type(message) is dict and "role" in message and "type" not in message for message in messages):
         messages = gathered(messages)
-    return [validated(message, redact) for message in messages]
+    with_number = 1 < len(messages) == given  # gathered items are no longer counted as the caller counts
+    accepted = []
+    for at, message in enumerate(messages, 1):
+        try:
+            accepted.append(validated(message, redact))
+        except MessageError as error:
+            raise (numbered(error, at, given) if with_number else error) from error.__cause__
+    return accepted
+
+
+def numbered(error: MessageError, at: int, total: int) -> MessageError:
+    """Return the error of one message among several that were given at once, counted from 1."""
+    return MessageError(f"message {at} of {total}: {error}") if total > 1 else error
 
 
 def _accepted(message: object) -> Message:
@@ -82,7 +95,10 @@ def _mapping(message: object) -> Mapping[Any, Any]:
     if type(message) is dict or isinstance(message, Mapping):  # the first test is fast, and nearly always true
         return message
     if not _can_dump(message):
-        raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
+        one = ": pass messages one by one, as in append(*messages)" if isinstance(message, list | tuple) else ""
+        what = ' must be a mapping such as {"role": "user", "content": "Hello"}, or an object with model_dump(), not '
+        kind = type(message).__name__
+        raise _Refused((), f"{what}{message!r:.60} ({kind}){one}", f"{what}{kind}{one}")
     dumped = _dump(message)
     if not isinstance(dumped, Mapping):
         raise MessageError(f"model_dump() gave {type(dumped).__name__}; a message must be a mapping")
@@ -200,6 +216,7 @@ def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
     if isinstance(value, bytes) and path[:1] == ("parts",):  # google-genai holds the base64 of the wire as bytes
         return b64encode(value).decode()
     hint = "; encode it as base64 text" if isinstance(value, bytes | bytearray | memoryview) else ""
+    hint = "; make it a list" if isinstance(value, set | frozenset) else hint
     raise _Refused(path, f" is of type {type(value).__name__}, which JSON cannot hold{hint}")
 
 

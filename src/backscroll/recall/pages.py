@@ -61,7 +61,7 @@ def enough(offset: int, limit: int) -> int:
         ConfigurationError: A value is out of range.
     """
     if type(offset) is not int or offset < 0:
-        raise ConfigurationError(f"offset is a number of characters, at least 0, not {offset!r}")
+        raise ConfigurationError(f"`offset` must be a number of characters, at least 0, not {offset!r}")
     if type(limit) is not int or limit < 1:
         raise ConfigurationError(f"`limit` must be a number of tokens, at least 1, not {limit!r}")
     return offset + limit * _CHARACTERS_PER_TOKEN

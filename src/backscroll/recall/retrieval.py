@@ -96,7 +96,9 @@ def checked_part(entry: Entry, part: int | None) -> int | None:
         ReferenceNotFoundError: The entry has no such part.
     """
     if part is not None and part >= len(entry.reading.parts):
-        raise ReferenceNotFoundError(f"message {entry.seq} has {len(entry.reading.parts)} parts, no part {part}")
+        last = len(entry.reading.parts) - 1
+        has = f"its parts are {entry.seq}.0 to {entry.seq}.{last}" if last >= 0 else "it has none"
+        raise ReferenceNotFoundError(f"message {entry.seq} has no part {part}: {has}")
     return part
 
 
@@ -300,9 +302,12 @@ def check(wanted: RecallQuery) -> None:
     """
     ref, query, pattern, _, offset, limit, around = wanted
     if ref is None and query is None and pattern is None:
-        raise ConfigurationError("recall needs a ref, a query or a pattern")
+        raise ConfigurationError('recall needs a ref, a query or a pattern, such as "[ref:12]"')
     if query is not None and (ref is not None or pattern is not None):
-        raise ConfigurationError("recall takes a query alone; a pattern may go with a ref")
+        raise ConfigurationError(
+            f"recall takes a query alone, not {query!r:.60} with a ref or a pattern: call it twice; a pattern may go "
+            "with a ref"
+        )
     if not isinstance(query, str | None) or not isinstance(pattern, str | None):
         raise ConfigurationError("query and pattern are texts")
     enough(offset, limit)

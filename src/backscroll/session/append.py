@@ -6,11 +6,11 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from backscroll import events
-from backscroll.errors import ConflictError
+from backscroll.errors import ConfigurationError, ConflictError, MessageError
 from backscroll.history.groups import GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
-from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, read_message, same_json
+from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
 from backscroll.messages.contents import may_answer
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.state import SessionState
@@ -45,9 +45,12 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
     """Add messages in one step and return the last `seq`. A repeated `id` changes nothing and returns the same.
 
     Raises:
+        ConfigurationError: `id` is no text.
         MessageError: A message cannot be stored.
         ConflictError: The messages do not fit what other writers stored meanwhile, or `id` was used for others.
     """
+    if id is not None and (type(id) is not str or not id):
+        raise ConfigurationError(f'`idempotency_key` must be a text such as "order-7", or None, not {id!r:.80}')
     read = yield from read_messages(state, messages)
     yield LOCK
     yield from catch_up(state, look=False)
@@ -72,8 +75,11 @@ def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[
     """Check, copy, read and measure messages; changes nothing."""
     accepted = all_validated(messages, state.config.redact)
     readings = [read_message(message) for message in accepted]
-    for message, reading in zip(accepted, readings, strict=True):
-        check_shape(message, reading)
+    for at, (message, reading) in enumerate(zip(accepted, readings, strict=True), 1):
+        try:
+            check_shape(message, reading)
+        except MessageError as error:
+            raise (numbered(error, at, len(messages)) if len(messages) == len(accepted) else error) from None
     heavy = not state.measured or sum([len(part.text) for reading in readings for part in reading.parts]) > LONG
     counts = yield Ask(state.config.measure, (readings,), heavy)
     state.measured = True

@@ -114,6 +114,7 @@ def clear(state: SessionState) -> Operation[None]:
 def pin(state: SessionState, seq: int, pinned: bool) -> Operation[None]:
     """Pin or unpin the message `seq` with its whole tool pair."""
     yield from enter(state)
+    state.check_seq(seq)
     if seq in state.history.branch:
         yield from load_group(state.history, state.reader, seq)
     entry: Entry = yield from fetch_one(state, seq)

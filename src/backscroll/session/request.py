@@ -12,7 +12,7 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
-from backscroll.errors import StoreUnavailableError
+from backscroll.errors import ConfigurationError, StoreUnavailableError
 from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
@@ -60,7 +60,7 @@ def request(
 
     Raises:
         BudgetError: The required messages do not fit.
-        ConfigurationError: The tools are in no known shape.
+        ConfigurationError: The tools are in no known shape, or the lane has no name.
     """
     lane = yield from prepare(state, token_budget, provider, lane_name, outside=outside, tools=tools, limits=limits)
     assert lane.view is not None
@@ -106,6 +106,8 @@ def prepare(
         BudgetError: The required messages do not fit.
         ConfigurationError: The tools are in no known shape.
     """
+    if type(lane_name) is not str or not lane_name:
+        raise ConfigurationError(f'`lane` must be a name such as "planner", not {lane_name!r:.80}')
     budget = yield from _budget(state, token_budget, provider, lane_name)
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:

@@ -381,7 +381,8 @@ class SessionState:
         """
         last = self.history.next_seq - 1
         if type(seq) is not int or not 0 <= seq <= last:
-            raise ReferenceNotFoundError(f"no message {seq!r} in this session; its messages are 0 to {last}")
+            has = f"its messages are 0 to {last}" if last >= 0 else "it has none yet"
+            raise ReferenceNotFoundError(f"no message {seq!r} in this session; {has}")
 
     def check_on_branch(self, to: object) -> None:
         """Check that a message is on the branch; -1 is its beginning.
@@ -391,6 +392,8 @@ class SessionState:
         """
         branch = self.history.branch
         if type(to) is not int or (to != -1 and to not in branch):
+            last = f"whose last message is {branch[-1]}" if branch else "which is empty"
             raise ReferenceNotFoundError(
-                f"message {to!r} is not on the current branch, which has {len(branch)} messages"
+                f"message {to!r} is not on the current branch, {last}: pass the number of one of its messages, or -1 "
+                "for its beginning"
             )

@@ -90,7 +90,9 @@ def another(session: str, gone: bool) -> ConflictError:
 
 def kept(session: str, holder: str, seconds: float) -> ConflictError:
     """The error for a lease that another owner holds for `seconds` more."""
-    return ConflictError(f"session {session!r} is kept by {holder!r} for another {seconds:.1f} s")
+    return ConflictError(
+        f"session {session!r} is kept by {holder!r} for another {seconds:.1f} s: wait until its lease ends"
+    )
 
 
 def _size(text: str) -> int:

@@ -4,7 +4,7 @@ A view is in the dialect of its messages. Nothing is converted here: a message t
 refused with an error that names it, before the provider refuses the request with one that does not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from backscroll.errors import ConfigurationError
@@ -49,6 +49,11 @@ def without_metadata(view: Sequence[Message], api: Accepted) -> list[Message]:
     Raises:
         ConfigurationError: A message is in the dialect of another API.
     """
+    if not isinstance(view, Sequence) or isinstance(view, str) or not all(isinstance(each, Mapping) for each in view):
+        hint = ": await it first" if hasattr(view, "__await__") else ""
+        raise ConfigurationError(
+            f"`view` must be the list that `get_messages_for_request` returns, not {view!r:.60}{hint}"
+        )
     for at, message in enumerate(view):
         if found := next(_foreign(message, api), None):
             raise ConfigurationError(

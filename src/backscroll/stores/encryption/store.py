@@ -233,7 +233,10 @@ class EncryptedStore(Layer):
             if mine:
                 self._sealer = Sealer(sealing.unwrap(found[mine[-1]], self._master, mine[-1]))
             elif found:
-                raise ConfigurationError(f"`encryption_key` is not the key that {self._store!r} was written with")
+                raise ConfigurationError(
+                    f"`encryption_key` is not the key that {self._store!r} was written with: pass that one, or open "
+                    "another store"
+                )
         return self._sealer
 
     def _made(self) -> Sealer:

@@ -104,7 +104,9 @@ def stored_of(session: str, row: Sequence[Any]) -> Stored:
     except (AttributeError, TypeError, UnicodeDecodeError):  # damage changed the type of a value
         fits = False
     if not fits:
-        raise CorruptionError(f"session {session!r}: the record at position {at} is not what was written there")
+        raise CorruptionError(
+            f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all damage"
+        )
     return Stored(at, Record(kind, seq, body, format_, known))
 
 
