@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-extras check site bench shipped lock clean
+.PHONY: help demo test test-long test-extras check site bench shipped dist check-dist release-check lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -44,11 +44,12 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
 
-TYPING := tests/typing# a part of `make check`
+# `make check` runs these and the wheel's.
+TYPING := tests/typing
 test-long: export PYTHONDONTWRITEBYTECODE :=
 test-long: $(READY) ## run the tests that `make test` leaves out because they take long
 	HYPOTHESIS_PROFILE=longer $(BIN)/python -m pytest -n 2 --dist worksteal tests/promises
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks) $(TYPING))
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks) $(TYPING) tests/project/test_wheel.py)
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
 # that pyproject.toml allows. The SDK of MCP, the hosts and the frameworks would lift those of the rest.
@@ -92,7 +93,7 @@ test-extras-%: export PYTHONDONTWRITEBYTECODE :=
 test-extras-%: build/environments/%/.ready
 	build/environments/$*/bin/python -m pytest -n 2 --dist worksteal $(TESTS_$*)
 
-check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, the site, and the built wheel
+check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, the site, the wheel, users' types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -103,7 +104,7 @@ check: $(READY) ## lint, format, types, import contracts, pictures, tables, gene
 	$(BIN)/python docs/write_commands.py --check
 	$(BIN)/python docs/write_sync_manager.py --check
 	$(BIN)/python -m sphinx $(SPHINX)
-	$(BIN)/python -m pytest tests/project/test_wheel.py
+	$(BIN)/python -m pytest -m 'long or not long' tests/project/test_wheel.py
 	$(BIN)/python -m pytest -m long $(TYPING)
 
 # Each warning is an error: a link that leads nowhere, a page that no other one names, a name that is not documented.
@@ -146,6 +147,16 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 
 shipped: $(READY) ## check, before a release, what a peer's own manager gets wrong
 	$(BIN)/python -m pytest benchmarks/peers/shipped_strands.py
+
+dist: $(READY) ## build the sdist, and from it the wheel, into dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+# PYTHONS="3.11 3.12" names those that must be installed, TAG=v0.1.0 the release.
+check-dist: $(READY) ## check what is in dist/: metadata, and both files in bare environments of each Python
+	$(BIN)/python .ci/check_dist.py $(addprefix --python ,$(PYTHONS)) $(addprefix --tag ,$(TAG))
+
+release-check: dist check-dist ## before a release: build, and check what users get
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
   --custom-compile-command "make lock"

@@ -2,6 +2,7 @@
 
 import compileall
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
     *(f"backscroll.cli.{name}" for name in ("compare", "compare_table", "group")),
+    "backscroll.cli.demo.command",
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.{name}" for name in ("lint", "lint_inputs", "lint_table")),
     *(f"backscroll.cli.mcp.{name}" for name in ("command", "log_import", "log_messages", "log_session", "unredacted")),
@@ -250,3 +252,39 @@ def test_the_command_says_in_one_line_what_is_missing(wheel):
         print(code, said.getvalue(), end="")
     """
     assert wheel.run(program) == "2 backscroll: the package 'click' is missing; run: pip install 'backscroll[cli]'\n"
+
+
+def test_the_module_runs_as_the_command_does(wheel):
+    program = """
+        import contextlib, io, runpy
+        for arguments in (["--version"], ["sessions", "x.db"]):
+            sys.argv = ["backscroll", *arguments]
+            with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.suppress(SystemExit):
+                runpy.run_module("backscroll", run_name="__main__")
+            print(said.getvalue(), end="")
+    """
+    missing = "backscroll: the package 'click' is missing; run: pip install 'backscroll[cli]'\n"
+    version = wheel.metadata()["Version"]
+    assert wheel.run(program) == f"backscroll, version {version}\n{missing}"
+
+
+@pytest.mark.long
+def test_the_demo_runs_where_only_the_package_is_installed(wheel, tmp_path):
+    """With the extra `cli`, in an environment of its own, from an empty folder, within 80 columns."""
+    environment, empty = tmp_path / "environment", tmp_path / "empty"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=60)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    shutil.copytree(wheel.folder, packages, dirs_exist_ok=True)
+    for dependency in ("click", "rich", "pygments", "markdown_it", "mdurl", "regex"):
+        reveal(dependency, packages)
+    empty.mkdir()
+    line = [str(environment / "bin" / "python"), "-m", "backscroll", "demo"]
+    clean = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    done = subprocess.run(line, cwd=empty, env=clean, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "The next view is the same, byte for byte" in " ".join(done.stdout.split())
+    (made,) = tmp_path.glob("backscroll-demo-*")
+    assert {path.name for path in made.iterdir()} >= {"session.db", "session.jsonl"}
+    assert list(empty.iterdir()) == []
+    prose = [line for line in done.stdout.replace(str(made), "/tmp/x").splitlines() if "-m backscroll" not in line]
+    assert [line for line in prose if len(line) > 80] == []

@@ -344,7 +344,8 @@ def stored_of(session: str, row: Row) -> Stored:
     record = Record(_text(kind), seq, body, number, None if key is None else _text(key))
     if _crc(session, at, mark, record) != crc:
         raise CorruptionError(
-            f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all damage"
+            f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all "
+            "damage"
         )
     return Stored(at, record)
 

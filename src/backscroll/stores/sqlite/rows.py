@@ -105,7 +105,8 @@ def stored_of(session: str, row: Sequence[Any]) -> Stored:
         fits = False
     if not fits:
         raise CorruptionError(
-            f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all damage"
+            f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all "
+            "damage"
         )
     return Stored(at, Record(kind, seq, body, format_, known))
 
