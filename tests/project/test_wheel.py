@@ -19,8 +19,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table", "group")),
-    "backscroll.cli.demo.command",
+    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table")),
+    *("backscroll.cli.demo.command", "backscroll.cli.group"),
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.{name}" for name in ("lint", "lint_inputs", "lint_table")),
     *(f"backscroll.cli.mcp.{name}" for name in ("command", "log_import", "log_messages", "log_session", "unredacted")),
