@@ -18,19 +18,18 @@ help: ## list the targets
 # In two stages: what the demo needs, a twentieth of all, and then the rest. Each is made once, and again when its lock or
 # the project's own metadata change. The locks are complete: with `--no-deps` pip resolves nothing, where a requirement
 # with an extra would make it look at newer versions, which have no hash here.
+SET_UP = rm -rf $(VENV) && "$(PYTHON)" -m venv $(VENV) && \
+  $(PIP) install --require-hashes --no-deps --requirement requirements-demo.lock && \
+  $(PIP) install --no-deps --no-build-isolation --editable . && touch $(DEMO_READY)
 $(DEMO_READY): requirements-demo.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer with venv found;" \
 	  "install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON)"
-	@rm -rf $(VENV)
-	@"$(PYTHON)" -m venv $(VENV)
-	@$(PIP) install --require-hashes --no-deps --requirement requirements-demo.lock
-	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@
+	@$(SET_UP)
 
 # Where a newer lock drops a package, it must leave the environment too: all is made again.
 $(READY): $(DEMO_READY) requirements-dev.lock
-	@test ! -e $@ || { rm -rf $(VENV) && $(MAKE) --no-print-directory $(DEMO_READY); }
+	@test ! -e $@ || { $(SET_UP); }
 	@echo "adding what the tests need to $(VENV)"
 	@$(PIP) install --require-hashes --no-deps --requirement requirements-dev.lock
 	@touch $@

@@ -92,7 +92,7 @@ def test_make_demo_installs_only_what_the_demo_needs(tmp_path):
 def test_make_installs_all_for_all_other_targets(target, tmp_path):
     commands = planned(target, tmp_path)
     locks = re.findall(r"--require-hashes --no-deps --requirement (requirements-\w+\.lock)", commands)
-    assert locks == ["requirements-demo.lock", "requirements-dev.lock"]
+    assert list(dict.fromkeys(locks)) == ["requirements-demo.lock", "requirements-dev.lock"]
 
 
 # -- workflows, which run elsewhere: here they are data --
