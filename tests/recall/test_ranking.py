@@ -1,4 +1,4 @@
-"""One order for what any index found, and the growth of the first hits."""
+"""One order for what any index found."""
 
 import json
 import random
@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
-from backscroll.recall.growth import GROWN, grown
 from backscroll.recall.pages import SearchHit
-from backscroll.recall.ranking import FIRST, Candidate, Ranked, rank
+from backscroll.recall.ranking import FIRST, Candidate, Pool, rank
 from tests.fakes import count_quarter
 
 
@@ -83,31 +82,17 @@ def test_rank_puts_what_the_view_shows_last():
     assert order("port", found, ["port port port"])[-1] == 1
 
 
-def test_grown_hits_take_in_neighbors_and_cover_them():
-    text = "".join(f"line {number} of the file\n" for number in range(300))
-    at = text.index("line 100 ")
-    hits = [Ranked(SearchHit(3, 0, at, text[at : at + 220]), 2.0), Ranked(SearchHit(3, 0, at + 220, "x" * 20), 1.0)]
-    (hit,) = grown(hits, {(3, 0): text})
-    assert hit.offset <= at
-    assert 220 < len(hit.text) <= GROWN
-    assert text[hit.offset : hit.offset + len(hit.text)] == hit.text
-
-
-def test_grown_leaves_a_hit_whose_text_is_not_known():
-    hit = SearchHit(3, 0, 0, "a")
-    assert grown([Ranked(hit, 1.0)], {}) == [hit]
-    assert grown([Ranked(hit, 1.0)], {(3, 0): "b and more"}) == [hit]
-
-
-@given(st.text("ab \n", min_size=1, max_size=4 * GROWN), st.lists(st.integers(0, 4 * GROWN), min_size=1, max_size=9))
-def test_grown_hits_are_verbatim_and_never_overlap(text, starts):
-    hits = [SearchHit(0, 0, at % len(text), text[at % len(text) :][:300]) for at in starts]
-    found = grown([Ranked(hit, float(-number)) for number, hit in enumerate(hits)], {(0, 0): text})
-    for hit in found:
-        assert text[hit.offset : hit.offset + len(hit.text)] == hit.text
-        assert len(hit.text) <= max(GROWN, 300)
-    for hit in hits:
-        assert any(other.offset <= hit.offset < other.offset + len(other.text) for other in found)
+def test_ranked_lifts_what_followed_words_of_the_user():
+    """A result that has no word of the query comes before passages with its common words."""
+    said, result = (
+        Candidate(SearchHit(3, 0, 0, "case 15: look up Omega"), ""),
+        Candidate(SearchHit(5, 0, 0, "OMEG 7"), ""),
+    )
+    others = [Candidate(SearchHit(10 + at, 0, 0, f"the case of number {at}"), "") for at in range(9)]
+    pool = Pool("case 15: buy it")
+    pool.add([*others, result, said])
+    assert [each.hit.seq for each in pool.ranked((), 3, {3: range(4, 7)})][:2] == [3, 5]
+    assert pool.ranked((), 80)[-1].hit.seq == 5
 
 
 # -- what was added is found --
@@ -151,6 +136,43 @@ def test_what_was_added_is_found_by_its_rare_words(shape, kind, one, two, place,
     view = manager.get_messages_for_request(token_budget=3_000)
     hits = manager.recall(query=f"where is {rare if whole else f'{one} {two}'} set").hits
     assert rare in json.dumps(view) or any(rare in hit.text for hit in hits[:FIRST])
+    manager.close()
+
+
+def work(number, said, call, result):
+    """One turn: the user's words, a call, its result, and a word of the assistant."""
+    asked = {"id": f"c{number}", "type": "function", "function": {"name": "look_up", "arguments": json.dumps(call)}}
+    return [
+        {"role": "user", "content": said},
+        {"role": "assistant", "content": "", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": json.dumps(result)},
+        {"role": "assistant", "content": "Done."},
+    ]
+
+
+def test_recall_finds_a_result_by_the_words_that_led_to_it():
+    """The user names the case and neither the company nor its symbol, which only the result has."""
+    manager = ContextManager(tokenizer=count_quarter, strategies=["truncate"])
+    for number in range(30):
+        said = f"Case {number}: please have a look at the company of customer {number * 3} for me"
+        manager.append(*work(number, said, {"account": number * 7_919}, {"symbol": f"SYM{number * 31}", "n": number}))
+    manager.append({"role": "user", "content": "That is all of it."})
+    manager.get_messages_for_request(token_budget=600)
+    page = manager.recall(query="Case 4: buy a hundred shares at the market price", limit=300)
+    assert "SYM124" in page
+    assert "SYM341" not in page
+    manager.close()
+
+
+def test_recall_does_not_repeat_itself_among_what_followed():
+    """The answer of an earlier recall follows the user's words as well, and is no hit."""
+    manager = ContextManager(tokenizer=count_quarter, strategies=["truncate"])
+    manager.append({"role": "user", "content": "Case 4: what is the symbol?"})
+    call = {"id": "r", "type": "function", "function": {"name": "recall", "arguments": json.dumps({"query": "case 4"})}}
+    manager.append({"role": "assistant", "content": "", "tool_calls": [call]})
+    manager.append({"role": "tool", "tool_call_id": "r", "content": "an echo of a page"})
+    manager.append({"role": "user", "content": "Something else."})
+    assert "an echo" not in manager.recall(query="Case 4")
     manager.close()
 
 

@@ -28,12 +28,17 @@ def terms(query: str) -> list[str]:
     """Return the terms of a query: its words, joined words of names and paths, and parts of compound names. Function
     words of English count only in a query without others.
 
-    A path also counts as a whole and by its end, because all files of a project share its beginning.
+    A path also counts as a whole and by its end, because all files of a project share its beginning. A number also
+    counts with the word before it: `case 15` names one thing, and `15` is in many texts.
     """
     singles: list[str] = []
     joined: list[str] = []
+    before = ""
     for chunk in spaced(query).split():
         words = _WORD.findall(chunk)
+        if words and words[0].isdecimal() and before.isalpha() and before.lower() not in _FUNCTION_WORDS:
+            joined.append(f"{before} {words[0]}")
+        before = words[-1] if words and chunk[-1] == words[-1][-1] else ""
         singles += words
         for word in words:
             joined += _HUMP.sub("_", word).split("_") if _HUMP.search(word) or "_" in word else ()

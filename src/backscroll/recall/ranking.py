@@ -23,12 +23,13 @@ from typing import NamedTuple
 from backscroll.recall.names import folded, parts, spaced, spellings, terms
 from backscroll.recall.pages import SearchHit
 
-FIRST = 5
-"""Hits that share a query, and that show what is around them."""
+FIRST = 3
+"""Hits that share a query."""
 _SATURATION = 0.9  # BM25's k1: how much a second occurrence adds
 _LENGTH = 0.4  # BM25's b: how much a long passage has to say more
 _PART = 0.5  # a part of a name is weaker evidence than the whole
 _NEIGHBOR = 0.5  # of the score of a passage, what the next one gets
+_LED = 0.7  # of the score of the user's message, what each passage gets that followed it
 _AGAIN = 0.7  # what a term still counts when an earlier hit has it
 _ALIKE = 0.9  # share of words by which two passages say nearly the same
 _MOST_FIRST = 100  # the best passages, among which those are that come first
@@ -50,6 +51,15 @@ class Ranked(NamedTuple):
     score: float
 
 
+class _Counted(NamedTuple):
+    hit: SearchHit
+    words: frozenset[str]
+    found: Mapping[str, float]
+    """How often it has each term."""
+    size: float
+    """Its length in words."""
+
+
 @dataclass(slots=True)
 class _Weighed:
     hit: SearchHit
@@ -59,26 +69,50 @@ class _Weighed:
     """With what its neighbors add."""
 
 
-def rank(query: str, candidates: Sequence[Candidate], in_view: Iterable[str], most: int) -> list[Ranked]:
-    """Return the best `most` hits, best first. A text found in several places appears once, at the newest.
+class Pool:
+    """The candidates of one query. Their words are counted once, however often they are ranked."""
 
-    Args:
-        query: Words to search for.
-        candidates: What an index found for them, in any order.
-        in_view: The texts that the model sees now.
-        most: Maximum number of hits.
-    """
-    weighed = _weighed(query, candidates)
-    _add_neighbors(weighed)
-    weighed.sort(key=lambda each: (-each.score, -each.hit.seq, each.hit.part, each.hit.offset))
-    known = {id(each.hit): each for each in weighed}
-    left_out, seen = left_out_first([each.hit for each in weighed], in_view)
-    best = {each.hit.text: each.score for each in reversed(weighed)}
-    ordered = [known[id(hit)] for hit in left_out]
-    for each in ordered:  # a passage keeps the score of its best place
-        each.score = best[each.hit.text]
-    first, rest = _first(ordered)
-    return [Ranked(each.hit, each.score) for each in (*first, *rest, *(known[id(hit)] for hit in seen))][:most]
+    def __init__(self, query: str) -> None:
+        self._wanted = _Wanted(query)
+        self._counted: list[_Counted] = []
+
+    def add(self, candidates: Iterable[Candidate]) -> None:
+        """Add candidates, in any order. Each passage may be added once."""
+        self._counted += [_counted(candidate, self._wanted) for candidate in candidates]
+
+    def best(self, most: int) -> list[SearchHit]:
+        """Return the hits with the highest scores, best first, whatever the view shows."""
+        return [each.hit for each in sorted(_weighed(self._counted), key=_order)[:most]]
+
+    def ranked(
+        self, in_view: Iterable[str], most: int, turns: Mapping[int, Iterable[int]] | None = None
+    ) -> list[Ranked]:
+        """Return the best `most` hits, best first. A text found in several places appears once, at the newest.
+
+        Args:
+            in_view: The texts that the model sees now.
+            most: Maximum number of hits.
+            turns: By the `seq` of a user's message, those of the calls and results that followed it.
+        """
+        weighed = _weighed(self._counted)
+        _add_neighbors(weighed)
+        _add_turns(weighed, turns or {})
+        weighed.sort(key=_order)
+        known = {id(each.hit): each for each in weighed}
+        left_out, seen = left_out_first([each.hit for each in weighed], in_view)
+        best = {each.hit.text: each.score for each in reversed(weighed)}
+        ordered = [known[id(hit)] for hit in left_out]
+        for each in ordered:  # a passage keeps the score of its best place
+            each.score = best[each.hit.text]
+        first, rest = _first(ordered)
+        return [Ranked(each.hit, each.score) for each in (*first, *rest, *(known[id(hit)] for hit in seen))][:most]
+
+
+def rank(query: str, candidates: Iterable[Candidate], in_view: Iterable[str], most: int) -> list[Ranked]:
+    """Return the best `most` hits, best first: see `Pool.ranked`."""
+    pool = Pool(query)
+    pool.add(candidates)
+    return pool.ranked(in_view, most)
 
 
 def left_out_first(hits: Iterable[SearchHit], in_view: Iterable[str]) -> tuple[list[SearchHit], list[SearchHit]]:
@@ -129,25 +163,26 @@ class _Wanted:
                     found[term] = found.get(term, 0.0) + weight * often
 
 
-def _weighed(query: str, candidates: Sequence[Candidate]) -> list[_Weighed]:
+def _weighed(counted: Sequence[_Counted]) -> list[_Weighed]:
     """Weigh candidates by BM25 over the fields text, context and parts of names."""
-    wanted = _Wanted(query)
-    counted = [_counted(candidate, wanted) for candidate in candidates]
-    holding = Counter(term for _, found, _ in counted for term in found)
-    usual = sum(size for *_, size in counted) / max(1, len(counted))
-    rarity = {term: log(1 + (len(candidates) - number + 0.5) / (number + 0.5)) for term, number in holding.items()}
+    holding = Counter(term for each in counted for term in each.found)
+    usual = sum(each.size for each in counted) / max(1, len(counted))
+    rarity = {term: log(1 + (len(counted) - number + 0.5) / (number + 0.5)) for term, number in holding.items()}
     weighed = []
-    for candidate, (words, found, size) in zip(candidates, counted, strict=True):
+    for hit, words, found, size in counted:
         long = _SATURATION * (1 - _LENGTH + _LENGTH * size / (usual or 1))
         by_term = {
             term: rarity[term] * found[term] * (1 + _SATURATION) / (found[term] + long) for term in sorted(found)
         }  # sorted: a sum of fractions depends on its order
-        weighed.append(_Weighed(candidate.hit, words, by_term, sum(by_term.values())))
+        weighed.append(_Weighed(hit, words, by_term, sum(by_term.values())))
     return weighed
 
 
-def _counted(candidate: Candidate, wanted: _Wanted) -> tuple[frozenset[str], dict[str, float], float]:
-    """Return the words of a candidate's text, how often it has each term, and its length in words."""
+def _order(each: _Weighed) -> tuple[float, int, int, int]:
+    return -each.score, -each.hit.seq, each.hit.part, each.hit.offset
+
+
+def _counted(candidate: Candidate, wanted: _Wanted) -> _Counted:
     text = candidate.hit.text
     own = folded(spaced(text))
     found: dict[str, float] = {}
@@ -155,7 +190,7 @@ def _counted(candidate: Candidate, wanted: _Wanted) -> tuple[frozenset[str], dic
     for words, weight in ((own, 1.0), (folded(spaced(candidate.context)), 1.0), (folded(parts(text)), _PART)):
         wanted.count(words, weight, found)
         size += len(words) * weight
-    return frozenset(own), found, size
+    return _Counted(candidate.hit, frozenset(own), found, size)
 
 
 def _add_neighbors(weighed: Iterable[_Weighed]) -> None:
@@ -167,6 +202,20 @@ def _add_neighbors(weighed: Iterable[_Weighed]) -> None:
         if after in begins:
             each.score += _NEIGHBOR * raw[after]
             begins[after].score += _NEIGHBOR * raw[seq, part, offset]
+
+
+def _add_turns(weighed: Iterable[_Weighed], turns: Mapping[int, Iterable[int]]) -> None:
+    """Add to what followed a message of the user a share of the score of that message."""
+    best: dict[int, float] = {}
+    for each in weighed:
+        if each.hit.seq in turns:
+            best[each.hit.seq] = max(each.score, best.get(each.hit.seq, 0.0))
+    led: dict[int, float] = {}
+    for seq, following in turns.items():
+        for at in following:
+            led[at] = max(best.get(seq, 0.0), led.get(at, 0.0))
+    for each in weighed:
+        each.score += _LED * led.get(each.hit.seq, 0.0)
 
 
 def _first(ordered: Sequence[_Weighed]) -> tuple[list[_Weighed], list[_Weighed]]:

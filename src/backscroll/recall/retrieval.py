@@ -19,7 +19,7 @@ from backscroll.messages.contents import names_of
 from backscroll.messages.echoes import Echoes
 from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
-from backscroll.recall.growth import grown
+from backscroll.recall.names import storable
 from backscroll.recall.outdated import equals_newest_first, may_state, newest_first
 from backscroll.recall.pages import (
     RecallResult,
@@ -32,11 +32,15 @@ from backscroll.recall.pages import (
     page,
     pick_lines,
 )
-from backscroll.recall.ranking import FIRST, Candidate, Ranked, rank
+from backscroll.recall.passages import passages
+from backscroll.recall.ranking import Candidate, Pool, Ranked
 
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages that are ranked
-_MOST_GROWING = 4 * FIRST  # hits among which those are that grow: some are covered by better ones
+_MOST_LOOKED_AT = 40  # passages among which messages of the user are looked for
+_MOST_TURNS = 8
+_WORK = frozenset(("call", "result"))  # of a turn; what the assistant says there repeats one of the two, or nothing
+_LONGEST_TURN = 40  # messages: that one followed the user's words says little of each message of a longer turn
 _MOST_CALLS = 1_000  # calls whose results may still come
 _BEFORE = 64  # messages before the first to be indexed, which may hold the calls that its results answer
 _FEW = 20  # messages that are indexed at once without a thread
@@ -229,12 +233,15 @@ class PagedSearch:
         if again and query in self._answers:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
-        ranked: list[Ranked] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
-        growing = {each.hit.seq for each in ranked[:_MOST_GROWING]}
+        pool = Pool(query)
+        candidates: list[Candidate] = yield Ask(self._look, (query, pool), heavy=True)
+        turns, followed = yield from _following(pool.best(_MOST_LOOKED_AT), scroll)
+        known_places = {_place(each.hit) for each in candidates}
+        pool.add(each for each in followed if _place(each.hit) not in known_places)
+        ranked: list[Ranked] = yield Ask(_ranked, (pool, scroll.in_view, turns), heavy=True)
         stating = {each.hit.seq for at, each in enumerate(ranked) if may_state(each.hit, among_first=at < MOST_HITS)}
-        known = {entry.seq: entry for entry in (yield from scroll.fetch(sorted(growing | stating)))}
-        texts_of = {(seq, at): part.readable for seq in growing for at, part in enumerate(known[seq].reading.parts)}
-        found = equals_newest_first(query, grown(ranked, texts_of), known)
+        known = {entry.seq: entry for entry in (yield from scroll.fetch(sorted(stating)))}
+        found = equals_newest_first(query, [each.hit for each in ranked], known)
         found = newest_first(found, known)[:MOST_HITS]
         self._answers.pop(query, None)
         self._answers[query] = found
@@ -242,9 +249,43 @@ class PagedSearch:
             del self._answers[next(iter(self._answers))]
         return found
 
-    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[Ranked]:
-        found = itertools.starmap(Candidate, self._search.found(query, _MOST_CANDIDATES))
-        return rank(query, list(found), in_view(), _MOST_CANDIDATES)
+    def _look(self, query: str, pool: Pool) -> list[Candidate]:
+        candidates = list(itertools.starmap(Candidate, self._search.found(query, _MOST_CANDIDATES)))
+        pool.add(candidates)
+        return candidates
+
+
+_Turns = dict[int, Sequence[int]]
+
+
+def _following(best: Sequence[SearchHit], scroll: "RecallScope") -> Operation[tuple[_Turns, list[Candidate]]]:
+    """Return the calls and results that followed the best messages of the user among these hits: their messages, by
+    that of the user, and their passages.
+    """
+    turns, found = _Turns(), list[Candidate]()
+    seqs = list(dict.fromkeys(hit.seq for hit in best))
+    said = {entry.seq for entry in (yield from scroll.fetch(sorted(seqs))) if entry.reading.is_user_turn}
+    for seq in [seq for seq in seqs if seq in said][:_MOST_TURNS]:
+        some = yield from scroll.fetch(range(seq + 1, min(seq + 1 + _LONGEST_TURN, scroll.history.next_seq)))
+        entries = list(itertools.takewhile(lambda entry: not entry.reading.is_user_turn, some))
+        if len(entries) < _LONGEST_TURN:
+            entries = [entry for entry in entries if any(part.kind in _WORK for part in entry.reading.parts)]
+            turns[seq] = [entry.seq for entry in entries]
+            found += itertools.chain.from_iterable(map(_candidates, _Calls().sources(entries)))
+    return turns, found
+
+
+def _candidates(source: "Source") -> Iterator[Candidate]:
+    for at, text, context in passages(source.text):
+        yield Candidate(SearchHit(source.seq, source.part, at, storable(text)), f"{source.about} {context}".strip())
+
+
+def _place(hit: SearchHit) -> tuple[int, int, int]:
+    return hit.seq, hit.part, hit.offset
+
+
+def _ranked(pool: Pool, in_view: Callable[[], Iterable[str]], turns: _Turns) -> list[Ranked]:
+    return pool.ranked(in_view(), _MOST_CANDIDATES, turns)
 
 
 def index(search: Indexed, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
