@@ -156,6 +156,17 @@ def test_the_default_page_fits_a_quarter_of_the_budget():
     assert count_quarter(manager.recall("2-7")) <= 1_000
 
 
+def test_the_default_page_of_a_search_is_shorter():
+    manager = ContextManager(tokenizer=count_quarter)
+    for number in range(40):
+        manager.append({"role": "user", "content": f"{number} wanted words " + f"number {number} " * 60})
+    text = " ".join(f"line {number}" for number in range(4_000))
+    long = manager.append({"role": "user", "content": text})
+    assert 2_000 <= count_quarter(manager.recall(query="wanted words")) <= 2_700
+    assert 3_000 <= count_quarter(manager.recall(long)) <= 4_000
+    manager.close()
+
+
 def test_tool_of_the_responses_api_is_flat():
     types = pytest.importorskip("openai.types.responses")
     definition, _ = session_after(1).recall_tool("responses")

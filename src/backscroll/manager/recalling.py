@@ -36,7 +36,7 @@ class Recalling:
     ) -> Operation[RecallResult]:
         """Return a page of what is asked for; `AsyncContextManager.recall` describes the arguments."""
         session, count = self._opened.session, self._opened.measurer.tokenizer.count
-        page = page_tokens(session) if limit is None else limit
+        page = page_tokens(session, searched=query is not None) if limit is None else limit
         wanted = RecallQuery(ref, query, pattern, lines, offset, page, around)
         check(wanted)
         if everywhere:
