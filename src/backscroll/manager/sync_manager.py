@@ -371,7 +371,7 @@ class ContextManager(ManagerBase):
                 Returns the lines that match, in `ref` or in the whole conversation.
             lines: First and last line of `ref`, counted from 1. With `pattern`, the lines to search.
             offset: Characters to skip: `next_offset` of the previous page.
-            limit: Tokens of a page, at least 1. `None`: 4,000 (a query: 2,700), at most a quarter of the budget.
+            limit: Tokens of a page, at least 1. `None`: 4,000 (a query: 3,400), at most a quarter of the budget.
             around: Lines before and after each match of `pattern`, 0 to 50.
             everywhere: Whether `query` searches every session of the store. Each hit names its `session`; recall more
                 of it with a manager of that session. The tool for models never searches other sessions.

@@ -113,13 +113,13 @@ def texts_in_view(state: SessionState) -> Iterator[str]:
 
 
 PAGE_TOKENS = 4_000
-SEARCH_TOKENS = 2_700
+SEARCH_TOKENS = 3_400
 """Of a search, whose best hits come first: measured in `recall/ranking.py`."""
 
 
 def page_tokens(state: SessionState, searched: bool) -> int:
     """Return the tokens of one page of recalled text: a quarter of the smallest budget, at most 4,000, of a
-    search at most 2,700.
+    search at most 3,400.
     """
     budgets = [lane.budget for lane in state.lanes.values()] or [state.config.default_budget("main")]
     return max(1, min(SEARCH_TOKENS if searched else PAGE_TOKENS, min(budgets) // 4))
