@@ -12,9 +12,9 @@ order of which the first hits are meant to hold the source:
 
 Constants were measured by whether the page of a search held what the next message used: in 18 recorded conversations
 (307 searches of coding and other agents) and in 15 scripted sessions (284 searches of `benchmarks/tasks.py`, seeds 1 to
-3). Where the first way had 65 % and 72 % of it on 3,800 tokens, this has as much on 2,700. In recordings that were not
-looked at before it needs 3,400 (70.6 % for 70.3 %): so long is a page. At 2,700 tokens sessions cost 4 to 5 % less,
-and 4 to 5 points fewer facts are brought. Rejected, at 2,500 tokens:
+3). Where the first way had 65 % and 72 % of it on 3,800 tokens, this has as much on 2,700. In another sample of
+recordings it needs 3,400 (70.6 % for 70.3 %): so long is a page. At 2,700 tokens sessions cost 4 to 5 % less, and 4 to
+5 points fewer facts are brought. Differences of 1 or 2 points are of one run each. Rejected, at 2,500 tokens:
 
 - To widen the first five hits to 2,000 characters: 5 points less in recordings. To begin with five or ten hits of
   different messages instead of three: 2 and 10 points less.
