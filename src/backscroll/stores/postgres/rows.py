@@ -345,7 +345,7 @@ def stored_of(session: str, row: Row) -> Stored:
     if _crc(session, at, mark, record) != crc:
         raise CorruptionError(
             f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all "
-            "damage"
+            "damage; restore the database from a backup"
         )
     return Stored(at, record)
 
