@@ -13,6 +13,7 @@ from rich.text import Text
 
 from backscroll.cli import screen
 from backscroll.cli.group import BadInput, app, parse_budget
+from backscroll.cli.inspect.money import Money, read_prices
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.readers import read
@@ -34,6 +35,8 @@ from backscroll.tokens.engines import resolve
     metavar="TOKENS",
     help="Budget for replaying a transcript: 32000, 32k or 50%.",
 )
+@click.option("--model", metavar="NAME", help="Model of lanes that are not named after one, for what requests cost.")
+@click.option("--prices", metavar="FILE", help="Dollars per million tokens: input, output, cache_read, cache_write.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Port; default: any free one.")
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @click.option("--export", "target", metavar="FILE.html", help="Write the page as one file instead of serving it.")
@@ -43,6 +46,8 @@ def inspect_command(
     *,
     place: str,
     budget: int | float,
+    model: str | None,
+    prices: str | None,
     port: int,
     browser: bool,
     target: str | None,
@@ -57,7 +62,8 @@ def inspect_command(
     server, export = _rooms()
     _collect_seldom()
     with places.blamed():
-        inspected = export.StoreInspector(_store(place, budget), place)
+        money = Money(model, None if prices is None else read_prices(prices))
+        inspected = export.StoreInspector(_store(place, budget), place, money)
         if target is not None:
             _write(export, inspected, target, names, as_json)
             return
@@ -71,7 +77,7 @@ def _rooms() -> tuple[ModuleType, ModuleType]:
         __import__("uvicorn")
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing not in ("starlette", "uvicorn", "plotly"):
+        if missing not in ("starlette", "uvicorn"):
             raise
         raise BadInput(f"the package {missing!r} is missing; run: pip install 'backscroll[inspect]'") from None
     return server, export

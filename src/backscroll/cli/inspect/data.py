@@ -6,9 +6,12 @@ A reader of each session is kept, so that new records are found without starting
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
+from backscroll.cli.inspect.money import Money
+from backscroll.cli.inspect.scan import SessionScan
 from backscroll.cli.stores.render import Reader
 from backscroll.history.history import Entry
 from backscroll.history.loading import chunks
@@ -19,6 +22,7 @@ from backscroll.session.request_log import RequestItem, RequestRecord, RequestSn
 
 _AT_ONCE = 200  # records replayed between checks of the time
 PAGE = 100  # left-out messages per response
+MOST_TROUBLES = 200  # that a response lists
 
 
 class StoreInspector:
@@ -26,15 +30,46 @@ class StoreInspector:
 
     store: Store
     title: str
+    money: Money
 
-    def __init__(self, store: Store, title: str) -> None:
-        self.store, self.title = store, title
+    def __init__(self, store: Store, title: str, money: Money | None = None) -> None:
+        self.store, self.title, self.money = store, title, money or Money()
         self._known: dict[str, SessionInspector] = {}
-        self._lock = Lock()
+        self._scans: dict[str, SessionScan] = {}
+        self._rows: dict[str, tuple[int, dict[str, Any]]] = {}
+        """The figures of sessions, with the length of the log that they are of."""
+        self._lock, self._reading = Lock(), Lock()
 
     def sessions(self) -> list[dict[str, Any]]:
         """Return the names, oldest first. Called every two seconds, so it reads nothing of the sessions."""
         return [{"name": name} for name in self.store.sessions()]
+
+    def overview(self, seconds: float) -> dict[str, Any]:
+        """Return the figures of all sessions whose logs were read; works for at most this many seconds, and later calls
+        continue. A session whose log was not read to its end has `reading`.
+        """
+        ends = time.monotonic() + seconds
+        with self._reading:
+            rows = [self._row(name, ends) for name in self.store.sessions()]
+        done = not any(row.get("reading") for row in rows)
+        return {"title": self.title, "done": done, "sessions": rows}
+
+    def _row(self, name: str, ends: float) -> dict[str, Any]:
+        length = self.store.length(name)
+        known, row = self._rows.get(name, (0, {"name": name}))
+        if known > length:  # deleted, and begun again
+            self._scans.pop(name, None)
+        if known == length:
+            return row
+        scan = self._scans.setdefault(name, SessionScan(self.store, name))
+        while (more := time.monotonic() < ends) and scan.go_on():
+            pass
+        if scan.position:
+            row = scan.row(self.money)
+        if more:
+            self._rows[name] = length, row
+            return row
+        return {**row, "reading": True}
 
     def session(self, name: str) -> "SessionInspector":
         """Return a session. Raises `KeyError` if it does not exist."""
@@ -42,31 +77,58 @@ class StoreInspector:
             raise KeyError(name)
         with self._lock:
             if name not in self._known:
-                self._known[name] = SessionInspector(self.store, name)
+                self._known[name] = SessionInspector(self, name)
             return self._known[name]
 
 
 class SessionInspector:
     """One session."""
 
-    def __init__(self, store: Store, name: str) -> None:
-        self._reader = Reader(store, name)
+    def __init__(self, inspected: StoreInspector, name: str) -> None:
+        self._reader = Reader(inspected.store, name)
+        self._money = inspected.money
+        self._scan = SessionScan(inspected.store, name)
         self._replay: LogReplay | None = None
         self._steps: list[Step] = []
-        self._lock = Lock()
+        self._requests: dict[int, RequestRecord] = {}
+        """All requests that were listed, by position."""
+        self._lock, self._listing = Lock(), Lock()
 
     def requests(self, start: int) -> list[Any]:
         """Return the requests from a position of the log on."""
-        return [_request(each) for each in self._reader.list_requests(start)]
+        with self._listing:
+            newest = next(reversed(self._requests), 0)
+            for each in self._reader.list_requests(newest):
+                known = self._requests.get(each.at)
+                if known is not None:  # what came before it is not in this range
+                    each = replace(each, compacted=known.compacted, summarizer=known.summarizer)  # noqa: PLW2901  the same request
+                self._requests[each.at] = each
+            return [self._request(each) for at, each in self._requests.items() if at >= start]
+
+    def _prices(self) -> dict[str, Any]:
+        """Return whose prices those of each lane are; `None` for a lane whose prices are not known."""
+        lanes = {each.lane: self._money.of(each.lane) for each in self._requests.values()}
+        return {lane: None if found is None else [found[0], *found[1]] for lane, found in lanes.items()}
 
     def steps(self, known: int, seconds: float) -> dict[str, Any]:
-        """Return the parts of each request after the known ones; works for at most this many seconds."""
+        """Return the parts of each request after the known ones, and what went wrong so far; works for at most this
+        many seconds.
+        """
+        if known == 0:
+            self.requests(0)
         with self._lock:
             ends = time.monotonic() + seconds
             done = False
             while not done and time.monotonic() < ends:
-                done = not self._go_on()
-            return {"done": done, "steps": [_step(each) for each in self._steps[known:]]}
+                more = self._scan.go_on()
+                done = not self._go_on() and not more
+            return {
+                "done": done,
+                "steps": [self._step(each) for each in self._steps[known:]],
+                "troubles": self._scan.troubles[:MOST_TROUBLES],
+                "more": max(0, len(self._scan.troubles) - MOST_TROUBLES),
+                "prices": self._prices(),
+            }
 
     def _go_on(self) -> bool:
         """Replay further records; return whether there were any."""
@@ -77,6 +139,23 @@ class SessionInspector:
         self._steps += self._reader.advance(replay, _AT_ONCE)
         self._replay = replay
         return replay.place > before
+
+    def _request(self, each: RequestRecord) -> list[Any]:
+        cost = None
+        if each.measured is not None and each.cached is not None:
+            cost = self._money.cost(each.lane, each.measured, each.cached, each.written or 0, each.answer)
+        return [
+            each.at, each.lane, each.budget, each.plan, each.last, each.estimated, each.upper, int(each.compacted),
+            each.measured, each.cached, each.written, each.answer, *each.summarizer, cost,
+        ]  # fmt: skip  # in the order in which the page reads them
+
+    def _step(self, each: Step) -> list[Any]:
+        record = self._requests.get(each.at)
+        cost = time_ = None
+        if record is not None:
+            cost = self._money.forecast(record.lane, sum(each.parts.values()), each.kept, record.answer)
+            time_ = self._scan.times.get(record.last)
+        return [each.at, each.messages, each.kept, cost, time_, *each.parts.values()]
 
     def request(self, at: int, before: int | None) -> dict[str, Any]:
         """Return a request as it was sent, and where it first differs from the one before on its lane."""
@@ -136,17 +215,6 @@ def _parts(entry: Entry) -> list[Any]:
         text = part_text(entry, number)
         found.append([heading(entry, number), None if text == content else text, bool(part.text)])
     return found
-
-
-def _request(each: RequestRecord) -> list[Any]:
-    return [
-        each.at, each.lane, each.budget, each.plan, each.last, each.estimated, each.upper, int(each.compacted),
-        each.measured, each.cached, each.written, each.answer, *each.summarizer,
-    ]  # fmt: skip  # in the order in which the page reads them
-
-
-def _step(each: Step) -> list[Any]:
-    return [each.at, each.messages, each.kept, *each.parts.values()]
 
 
 def line(each: RequestItem) -> list[Any]:

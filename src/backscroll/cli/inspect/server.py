@@ -9,7 +9,6 @@ from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
-from plotly.offline import get_plotlyjs
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,8 +22,8 @@ from backscroll.errors import BackscrollError
 HOSTS = ("127.0.0.1", "localhost")
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -32,15 +31,13 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Sent with every response. Inline styles are allowed, because the charts set them; inline scripts are not."""
+"""Sent with every response. Neither inline scripts nor inline styles run."""
 _SECONDS = 0.4  # time limit of one response while replaying a long session
-_FILES = {
-    "": ("page.html", "text/html; charset=utf-8"),
-    "page.css": ("page.css", "text/css; charset=utf-8"),
-    "page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "request.js": ("request.js", "text/javascript; charset=utf-8"),
-    "charts.js": ("charts.js", "text/javascript; charset=utf-8"),
-}
+SCRIPTS = (
+    "words.js", "dom.js", "data.js", "charts.js", "timeline.js", "sessions.js", "requests.js", "bill.js", "request.js",
+    "diff.js", "search.js", "page.js",
+)  # fmt: skip  # in the order in which the page loads them
+_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 def page_file(name: str) -> str:
@@ -56,13 +53,6 @@ def new_token() -> str:
 def application(inspected: StoreInspector, token: str, port: int) -> ASGIApp:
     """Return the server application for one token and one port."""
 
-    def file(request: Request) -> Response:
-        name, kind = _FILES[request.path_params.get("name", "")]
-        return Response(page_file(name), media_type=kind)
-
-    def plotly(_: Request) -> Response:
-        return Response(get_plotlyjs(), media_type="text/javascript; charset=utf-8")
-
     def known(request: Request) -> Any:
         try:
             return inspected.session(request.query_params["session"])
@@ -70,10 +60,10 @@ def application(inspected: StoreInspector, token: str, port: int) -> ASGIApp:
             raise HTTPException(404, "there is no such session") from None
 
     routes = [
-        Route("/", file),
-        Route("/plotly.js", plotly),
-        *(Route(f"/{name}", _named(file, name)) for name in _FILES if name),
+        _file("/", "page.html"),
+        *(_file(f"/{name}", name) for name in ("page.css", *SCRIPTS)),
         _data("/sessions", lambda _: {"title": inspected.title, "sessions": inspected.sessions()}),
+        _data("/overview", lambda _: inspected.overview(_SECONDS)),
         _data("/requests", lambda asked: known(asked).requests(_number(asked, "start", 0))),
         _data("/steps", lambda asked: known(asked).steps(_number(asked, "known", 0), _SECONDS)),
         _data("/request", lambda asked: known(asked).request(_number(asked, "at"), _number(asked, "before", None))),
@@ -89,12 +79,10 @@ def application(inspected: StoreInspector, token: str, port: int) -> ASGIApp:
     return _Gate(Starlette(routes=routes), token, port)
 
 
-def _named(file: Callable[[Request], Response], name: str) -> Callable[[Request], Response]:
-    def named(request: Request) -> Response:
-        request.path_params["name"] = name
-        return file(request)
-
-    return named
+def _file(path: str, name: str) -> Route:
+    """Return a route that answers with a file of the page."""
+    kind = f"{_KINDS[name.rpartition('.')[2]]}; charset=utf-8"
+    return Route(path, lambda _: Response(page_file(name), media_type=kind))
 
 
 def _data(path: str, make: Callable[[Request], Any]) -> Route:
@@ -110,10 +98,6 @@ def _data(path: str, make: Callable[[Request], Any]) -> Route:
         return Response(packed(found), status, media_type="application/json")
 
     return Route(f"/data{path}", answer)
-
-
-def _word(request: Request, name: str) -> str:
-    return request.query_params.get(name, "")
 
 
 def _number(request: Request, name: str, otherwise: Any = ...) -> Any:

@@ -58,7 +58,7 @@ def tariff(given: str) -> Tariff:
     """
     if given in TARIFFS:
         return TARIFFS[given]
-    held = _read(Path(given))
+    held = read_table(Path(given))
     unknown = sorted(set(held) - {*_INPUT, "output"})
     if unknown:
         known = ", ".join((*_INPUT, "output"))
@@ -70,7 +70,12 @@ def tariff(given: str) -> Tariff:
         raise ConfigurationError(f"{given}: {error}") from error
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_table(path: Path) -> dict[str, Any]:
+    """Return the table that a TOML or JSON file holds.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or holds no table.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
