@@ -208,7 +208,9 @@ def test_page_marks_moves_differences_bill_and_dropped_messages():
         assert page.locator("#diff li.gone", has_text="here the prefix moved").count() == 0
         (gone,) = page.locator("#diff li.gone", has_text="digest · digest").all()
         gone.locator("summary").click()
-        (digest,) = [each["content"] for each in worker.sent[number - 1] if "earlier messages are" in each["content"]]
+        before = max(n for n in range(number) if requests[n].lane == requests[number].lane)
+        texts = [each.get("content") or "" for each in worker.sent[before]]
+        (digest,) = [text for text in texts if text.startswith("<summary>") and "arlier messages are" in text]
         assert gone.locator("pre").inner_text() == digest
         page.click("#bill-details > summary")
         assert "Computed: newly written" in page.locator("#costs").inner_text()
@@ -232,10 +234,10 @@ def test_bill_separates_reported_from_computed_figures():
     told = {}
     with served(StoreInspector(store, "s.db")) as address, Browser() as browser:
         page = browser.open(address)
-        page.click("#bill-details > summary")
         for name in ("told", "input", "silent"):
             page.select_option("#session", name)
             page.wait_for_selector(f"#summary[data-session={name}]")
+            page.locator("#bill-details").evaluate("(details) => { details.open = true; }")
             rows = page.locator("#costs tr").all_inner_texts()
             told[name] = [row.split("\t") for row in rows if row.startswith("Reported")], page.inner_text("#summary")
     (rows, said) = told["told"]
@@ -297,7 +299,7 @@ def test_open_page_shows_the_first_session_and_lists_later_ones():
         other.append({"role": "user", "content": "hello"})
         other.close()
         page.wait_for_selector("#news:text-is('New session: <b>other</b>')", timeout=60_000)
-        assert page.locator("#session option").all_inner_texts() == ["s", "<b>other</b>"]
+        assert page.locator("#session option").all_inner_texts() == ["All sessions", "s", "<b>other</b>"]
         assert page.input_value("#session") == "s"
         page.select_option("#session", "<b>other</b>")
         page.wait_for_selector("#request-title:text-is('No request was made yet')")
