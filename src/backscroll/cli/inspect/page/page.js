@@ -94,7 +94,16 @@ async function openSession(name, request) {
   showCharts();
   if (state.requests.length) await choose(named(request), false);
   else showNothing();
+  await painted();
   await goOn(turn);
+}
+
+// Waits for the first paint; a tab in the background does not paint.
+function painted() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 500);
+  });
 }
 
 // What each request is made of comes in slices: a long session is gone through from its beginning.
