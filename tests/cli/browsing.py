@@ -1,9 +1,12 @@
 """A page of the inspector in a browser, and the server that it asks. Nothing is asserted here."""
 
 import contextlib
+import os
 import shutil
 import socket
 import threading
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -18,6 +21,25 @@ FLAGS = (
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
 DONE = "#status:text-is('Complete')"
+
+
+def _axe():
+    """The file axe.min.js: as the environment names it, or of an installed package that ships it; else `None`."""
+    named, package = os.environ.get("BACKSCROLL_TEST_AXE"), find_spec("axe_playwright_python")
+    if named:
+        return Path(named)
+    places = [] if package is None else list(Path(package.origin).parent.rglob("axe.min.js"))
+    return places[0] if places else None
+
+
+AXE = _axe()
+
+
+def violations(page):
+    """What axe-core finds wrong with a page."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
 
 
 @contextlib.contextmanager

@@ -1,7 +1,10 @@
 """Sessions for tests of the inspector, with hostile text in every place that a message has."""
 
 import functools
+import gzip
 import json
+import re
+from base64 import b64decode
 
 from backscroll import ContextManager
 from backscroll.cli.inspect.data import StoreInspector
@@ -41,3 +44,9 @@ def inspect_session(steps=60, make=session_after):
     """An agent after so many steps, and what the inspector shows of its session."""
     worker = make(steps)
     return worker, StoreInspector(worker.store, "<i>store</i>.db")
+
+
+def unpacked(page):
+    """The data of an exported page."""
+    (data,) = re.findall(r'<script type="text/plain" id="data">(.*?)</script>', page)
+    return json.loads(gzip.decompress(b64decode(data)))

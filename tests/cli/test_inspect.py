@@ -1,11 +1,9 @@
 """The inspector: who may ask, what is answered, and the page as a person meets it, with hostile messages in it."""
 
 import asyncio
-import gzip
 import json
 import re
 import warnings
-from base64 import b64decode
 
 import httpx
 import pytest
@@ -16,9 +14,9 @@ from backscroll.cli.inspect.data import StoreInspector
 from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.server import HEADERS, application
 from backscroll.stores.memory import MemoryStore
-from tests.cli.browsing import Browser, needs_chromium, served
+from tests.cli.browsing import DONE, Browser, needs_chromium, served
 from tests.cli.commands import app
-from tests.cli.inspected import inspect_session, work_for
+from tests.cli.inspected import inspect_session, unpacked, work_for
 from tests.fakes import count_quarter
 from tests.session.worker import Worker
 
@@ -150,6 +148,55 @@ def test_inspector_finds_new_work_and_writes_nothing():
 
 # -- in a browser --
 
+CUT = """() => [...document.querySelectorAll('body, .scroll')].filter((each) => each.scrollWidth > each.clientWidth)
+    .map((each) => each.id || each.className)"""
+"""What is wider than its place, and so cut or to be scrolled."""
+
+
+@needs_chromium
+def test_addresses_name_a_request_and_charts_lead_to_them():
+    """Links, back, forward and a reload lead to the same request; a click in a chart to that under the pointer."""
+    worker, inspected = inspect_session()
+    compacted = [number for number, each in enumerate(worker.manager.list_requests()) if each.compacted]
+    with served(inspected) as address, Browser() as browser:
+        page = browser.open(address)
+        assert page.locator("#sessions tbody th").all_inner_texts() == ["s", "<b>other</b>"]
+        page.click("#sessions .sort[data-sort=requests]")
+        page.click("#sessions .sort[data-sort=requests]")
+        assert page.locator("#sessions tbody th").all_inner_texts() == ["<b>other</b>", "s"]
+        assert page.get_attribute("#sessions th:has([data-sort=requests])", "aria-sort") == "ascending"
+        assert page.evaluate(CUT) == []
+        page.get_by_role("link", name="s", exact=True).click()
+        page.wait_for_selector("#summary[data-session=s]")
+        (mark,) = page.locator("#marks rect.fill-compaction").all()[2:3]
+        box = mark.bounding_box()
+        page.mouse.move(box["x"] + 4, box["y"] + 3)
+        assert page.inner_text("#readout").endswith(f"compacted. A click opens request {compacted[2]}.")
+        page.mouse.click(box["x"] + 4, box["y"] + 3)
+        page.wait_for_selector(f"#request-title:text-is('Request {compacted[2]} on main')")
+        for _ in range(3):
+            page.keyboard.press("j")
+        title = f"#request-title:text-matches('^Request {compacted[2] + 3} ')"
+        page.wait_for_selector(title)
+        shown = """() => ['#request-title', '#requests tr[aria-current]'].map((each) => document.querySelector(each)
+            .getBoundingClientRect()).every(({top, bottom}) => top >= 0 && bottom <= innerHeight)"""
+        assert page.evaluate(shown)
+        page.reload()
+        page.wait_for_selector(title)
+        page.wait_for_selector(DONE)
+        page.go_back()  # steps in a row are one entry
+        page.wait_for_selector(f"#request-title:text-is('Request {compacted[2]} on main')")
+        page.go_back()
+        page.wait_for_selector("#request-title:text-is('Request 60 on main')")
+        page.go_back()
+        page.wait_for_selector("#sessions:visible")
+        page.go_forward()
+        page.wait_for_selector("#request-title:text-is('Request 60 on main')")
+        groups = page.evaluate("() => grouped(10000, 900)")
+        assert len(groups) <= 900
+        assert [number for first, end in groups for number in range(first, end)] == list(range(10_000))
+    assert browser.faults == []
+
 
 @needs_chromium
 def test_page_works_by_keyboard_and_runs_nothing_from_messages():
@@ -194,11 +241,13 @@ def test_page_marks_moves_differences_bill_and_dropped_messages():
         page = browser.open(address)
         page.select_option("#session", "s")
         page.wait_for_selector("#request-title:text-is('Request 60 on main')")
+        assert page.evaluate(CUT) == []
         page.fill("#from", str(number))
         page.press("#from", "Enter")
         page.get_by_role("link", name=f"Show request {number}", exact=True).click()
         page.wait_for_selector(f"#request-title:text-matches('^Request {number} ')")
         assert page.evaluate("() => document.activeElement.id") == "request"
+        assert page.url == f"{address}#session=s&request={number}"
         assert "The prefix moved at message" in page.locator("#moved").inner_text()
         assert page.locator("#lines mark").count() == 1
         page.click("#diff-details > summary")
@@ -281,7 +330,9 @@ def test_an_open_page_takes_in_what_an_agent_adds():
         page.wait_for_selector("#requests tbody tr:nth-child(4)")
         worker.step()
         worker.restart()
-        page.wait_for_selector("#requests tbody tr:nth-child(5)", timeout=60_000)
+        page.wait_for_selector("#request-title:text-is('Request 4 on main')", timeout=60_000)  # the newest is followed
+        assert page.locator("#requests tbody tr").count() == 5
+        assert page.locator("#tokens path.fill-results").get_attribute("d").count("H") == 5
     assert browser.faults == []
 
 
@@ -298,12 +349,14 @@ def test_open_page_shows_the_first_session_and_lists_later_ones():
         other = ContextManager(session="<b>other</b>", store=store)
         other.append({"role": "user", "content": "hello"})
         other.close()
+        page.evaluate("() => look()")  # what the page does every two seconds
         page.wait_for_selector("#news:text-is('New session: <b>other</b>')", timeout=60_000)
         assert page.locator("#session option").all_inner_texts() == ["All sessions", "s", "<b>other</b>"]
         assert page.input_value("#session") == "s"
         page.select_option("#session", "<b>other</b>")
         page.wait_for_selector("#request-title:text-is('No request was made yet')")
         store.delete("s")
+        page.evaluate("() => look()")
         page.wait_for_selector("#session:not(:has(option[value=s]))", timeout=60_000)
     assert browser.faults == []
 
@@ -363,9 +416,7 @@ def test_a_transcript_is_replayed_and_exported_as_one_file(tmp_path):
     path.write_text(json.dumps(messages))
     done = invoke(path, "--budget", "2k", "--export", report)
     assert (done.exit_code, "1 session," in done.output) == (0, True), done.output
-    text = report.read_text(encoding="utf-8")
-    (data,) = re.findall(r'<script type="text/plain" id="data">(.*?)</script>', text)
-    (session,) = json.loads(gzip.decompress(b64decode(data)))["sessions"]
+    (session,) = unpacked(report.read_text(encoding="utf-8"))["sessions"]
     assert (len(session["requests"]), len(session["steps"]["steps"]), len(session["kept"])) == (30, 30, 60)
     assert any(each[7] for each in session["requests"])
     again = invoke(path, "--export", report)

@@ -1,16 +1,19 @@
 """The inspector's page as a screen reader gets it, and as who uses the keyboard alone meets it."""
 
+import json
 from itertools import pairwise
 
 import pytest
 
 from backscroll.cli.inspect.export import page as exported
-from tests.cli.browsing import Browser, needs_chromium, served
+from backscroll.cli.inspect.server import page_file
+from tests.cli.browsing import AXE, Browser, needs_chromium, served, violations
 from tests.cli.inspected import inspect_session
 
 pytestmark = needs_chromium
 CONTROLS = {"button", "textbox", "searchbox", "checkbox", "combobox", "link", "DisclosureTriangle"}
 PLACES = {"region", "form", "search", "table", "list", "group"}
+WORDS = json.loads(page_file("words.js").partition("const WORDS = ")[2].rstrip(";\n"))
 HEADINGS = ["Backscroll <i>store</i>.db", "Timeline", "Requests", "Request 60 on main", "Messages, as they were sent"]
 
 
@@ -29,6 +32,14 @@ def tree(page):
     return found
 
 
+def described(page):
+    """Role, name and description of what has one."""
+    driver = page.context.new_cdp_session(page)
+    nodes = driver.send("Accessibility.getFullAXTree")["nodes"]
+    driver.detach()
+    return [(n["role"]["value"], n["name"]["value"], n["description"]["value"]) for n in nodes if n.get("description")]
+
+
 def named(told, *roles):
     return [name for role, name, _ in told if role in roles]
 
@@ -45,7 +56,7 @@ def assert_sound(told):
     assert named(told, "graphics-symbol", "SvgRoot", "image") == []
 
 
-@pytest.mark.parametrize("way", ["served", "exported"])
+@pytest.mark.parametrize("way", ["served", pytest.param("exported", marks=pytest.mark.long)])
 def test_screen_reader_gets_what_the_page_shows(way, tmp_path):
     _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
@@ -63,6 +74,11 @@ def test_screen_reader_gets_what_the_page_shows(way, tmp_path):
         said = " ".join(named(told, "StaticText"))
         assert "Chart: tokens of requests 0 to 60 by kind. The smallest has" in said
         assert "Chart: tokens of each request that a cache could hold" in said
+        assert ("button", "digest", WORDS["digest"]) in described(page)
+        page.focus("#states .term[data-word=digest]")
+        assert page.inner_text("#tip") == WORDS["digest"]
+        page.keyboard.press("Escape")
+        assert not page.is_visible("#tip")
         for each in ("#bill-details > summary", "#diff-details > summary", "#lines > li:last-child summary"):
             page.press(each, "Enter")
         page.wait_for_selector("#diff li")
@@ -107,15 +123,18 @@ def test_automatic_changes_are_announced_and_keep_the_focus():
         page = browser.open(address)
         page.select_option("#session", "s")
         page.wait_for_selector("#request-title:text-is('Request 30 on main')")
+        page.keyboard.press("k")
+        page.wait_for_selector("#request-title:text-is('Request 29 on main')")
         page.focus("[data-number='20']")
         worker.step()
         worker.restart()
-        page.wait_for_selector("#news:text-is('1 new request')", timeout=60_000)
+        page.wait_for_selector("#news:has-text('1 new request: show request 31')", timeout=60_000)
         page.wait_for_selector("#requests tbody tr:has([data-number='31'])")
         assert page.evaluate("() => document.activeElement.dataset.number") == "20"
+        assert page.inner_text("#request-title") == "Request 29 on main"  # who moved away stays there
         page.keyboard.press("k")
         page.wait_for_selector(
-            "#chosen:text-matches('^Request 30 on main: [0-9,]+ tokens. (The whole previous|The prefix)')"
+            "#chosen:text-matches('^Request 28 on main: [0-9,]+ tokens. (The whole previous|The prefix)')"
         )
     assert browser.faults == []
 
@@ -156,4 +175,27 @@ def test_keyboard_reaches_everything_and_keeps_a_focus():
         page.locator("h1").click()
         page.keyboard.press("k")
         page.wait_for_selector("#request-title:text-is('Request 59 on main')")
+    assert browser.faults == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(AXE is None, reason="no axe-core: name its axe.min.js in BACKSCROLL_TEST_AXE")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_part_of_the_page(scheme):
+    _, inspected = inspect_session()
+    size = {"width": 1280, "height": 800} if scheme == "light" else {"width": 390, "height": 800}
+    with served(inspected) as address, Browser() as browser:
+        page = browser.open(address, viewport=size, color_scheme=scheme)
+        found = violations(page)
+        page.select_option("#session", "s")
+        page.wait_for_selector("#summary[data-session=s]")
+        for each in ("#bill-details", "#diff-details", "#words-details", "#lines > li:last-child details"):
+            page.locator(each).evaluate("(details) => { details.open = true; }")
+        page.locator("#lines .gap button").first.click()
+        page.fill("#query", "onerror")
+        page.press("#query", "Enter")
+        page.wait_for_selector("#hits li")
+        page.focus("#states .term")
+        found += violations(page)
+    assert found == []
     assert browser.faults == []

@@ -59,7 +59,8 @@ function drawChart(place, {groups, many, layers, lines = [], height, foot = 4}) 
 
 // Draws short bars for groups in which something happened: [class, whether it did in each group].
 function drawMarks(place, {groups, marks, height}) {
-  const at = scale(place.clientWidth, height, groups.length, 1, 0), thick = Math.max(3, Math.min(at.step, 8));
+  const at = scale(place.clientWidth, height, groups.length, 1, 0), many = marks.reduce((sum, [, values]) => sum + values.filter((is) => is).length, 0);
+  const thick = Math.max(many > at.width / 8 ? 1 : 3, Math.min(at.step, 8));
   const made = shape("svg", {width: at.width, height, viewBox: `0 0 ${at.width} ${height}`});
   for (const [name, values] of marks) values.forEach((is, group) => {
     if (is) made.append(shape("rect", {class: `fill-${name}`, x: Number(at.x(group + 0.5)) - thick / 2, y: 2, width: thick, height: height - 4}));

@@ -94,12 +94,12 @@ function showTip(element) {
 function hideTip() { byId("tip").hidden = true; }
 
 function listenForWords() {
-  byId("words").append(...Object.entries(WORDS).flatMap(([word, sentence]) => {
-    const said = make("dd", "", sentence);
+  byId("words").append(...Object.entries(WORDS).flatMap(([word, sentence]) => [make("dt", "", word), make("dd", "", sentence)]));
+  byId("sentences").append(...Object.entries(WORDS).map(([word, sentence]) => { // what screen readers say of a word
+    const said = make("span", "", sentence);
     said.id = wordId(word);
-    return [make("dt", "", word), said];
+    return said;
   }));
-  for (const element of document.querySelectorAll("[data-explain]")) element.replaceWith(term(element.dataset.explain, element.textContent));
   const at = (event) => event.target.closest?.("[data-word]");
   for (const name of ["mouseover", "focusin", "click"]) document.addEventListener(name, (event) => at(event) ? showTip(at(event)) : name === "click" && hideTip());
   for (const name of ["mouseout", "focusout"]) document.addEventListener(name, (event) => at(event) && hideTip());

@@ -37,7 +37,11 @@ async function show({moveFocus = false, steps = false, moved = false} = {}) {
     await showSessions();
     return say(`There is no session ${name} in this store`);
   }
-  if (state.session?.name !== name) return openSession(name, request);
+  if (state.session?.name !== name) {
+    state.moved = request !== null;
+    scrollTo(0, 0);
+    return openSession(name, request);
+  }
   return choose(named(request), moveFocus);
 }
 
