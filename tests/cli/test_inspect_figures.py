@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from backscroll.notices import BackscrollWarning
 from backscroll.ports import LOST, Record
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.known_models import Prices
+from tests.cli.browsing import needs_chromium
 from tests.cli.commands import app
 from tests.cli.inspected import inspect_session, unpacked
 from tests.fakes import count_quarter
@@ -230,3 +233,21 @@ def test_export_stores_a_message_of_many_requests_once():
     assert {type(line[9]) for line in session["pool"]} == {int, type(None)}
     assert {type(kept[4]) for kept in session["kept"]} == {int}
     assert sum(map(len, session["lines"])) < sum(len(inspected.session("s").sent(at).lines) for at, *_ in session["requests"]) / 3
+
+
+# -- the pictures of the documents --
+
+
+@pytest.mark.long
+@needs_chromium
+def test_pictures_of_the_documents_can_be_drawn():
+    done = subprocess.run([sys.executable, "docs/draw_inspector.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_pictures_of_the_documents_are_there_and_small():
+    page = (ROOT / "docs/inspect.md").read_text(encoding="utf-8")
+    named = {(ROOT / "docs" / name).resolve() for name in re.findall(r"[(\"](\S*pictures/inspector-\w+\.png)", page)}
+    pictures = set((ROOT / "docs/pictures").glob("inspector-*.png"))
+    assert named == pictures != set()
+    assert sum(path.stat().st_size for path in pictures) < 400_000
