@@ -37,10 +37,10 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_WORDS = (
+_SENTENCES = (
     "the config reads each retry limit from settings and raises a timeout where the upstream queue is full so that "
     "workers drain before deploy while tests assert that no record was written twice and logs name every failed batch"
-).split()
+)
 _FILES = ("queue.py", "retry.py", "settings.py", "worker.py", "deploy.yaml", "batch_test.py", "README.md")
 _TASKS = ("Why does the nightly batch fail?", "Raise the retry limit to 5.", "Which tests cover the queue?")
 _BEGINS = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
@@ -62,7 +62,7 @@ class Agent:
         )  # fmt: skip
         self._before: list[Any] = []
         self._sizes: list[int] = []
-        self._lines = [" ".join(self._chance.choices(_WORDS, k=9)) for _ in range(400)]
+        self._lines = [" ".join(self._chance.choices(_SENTENCES.split(), k=9)) for _ in range(400)]
         self._number = 0
         self._add({"role": "system", "content": "You mend a service. Be brief, and never touch deploy.yaml."})
         self._add({"role": "user", "content": _TASKS[seed % len(_TASKS)]})
@@ -90,7 +90,8 @@ class Agent:
 
     def _request(self) -> None:
         view = self.context.get_messages_for_request(lane=self._lane)
-        same = next((at for at, (a, b) in enumerate(zip(view, self._before, strict=False)) if a != b), len(self._before))
+        pairs = enumerate(zip(view, self._before, strict=False))
+        same = next((at for at, (now, then) in pairs if now != then), len(self._before))
         sizes = self._sizes[:same] + [tokens_of(str(message)) for message in view[same:]]
         cached = 900 + sum(sizes[:same]) if self._before else 0
         self._before, self._sizes = view, sizes
@@ -124,7 +125,7 @@ def cpu_of(process: int) -> float:
 
 def measured(path: Path) -> Iterator[tuple[str, float, float]]:
     """Yield moments of the page, with the CPU of its main thread and of the server until then."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415  only this part needs it
+    from playwright.sync_api import sync_playwright
 
     command = [sys.executable, "-m", "backscroll.cli.main", "inspect", str(path), "--no-browser", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as driver:
@@ -150,7 +151,7 @@ def measured(path: Path) -> Iterator[tuple[str, float, float]]:
         for _ in range(many):
             title = tab.inner_text("#request-title")
             tab.keyboard.press("k")
-            tab.wait_for_function("(title) => document.querySelector('#request-title').textContent !== title", arg=title)
+            tab.wait_for_function("(title) => byId('request-title').textContent !== title", arg=title)
         yield "a step by k", (taken() - before) / many, 0
         browser.close()
         server.terminate()

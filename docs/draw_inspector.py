@@ -81,7 +81,8 @@ def photograph(address: str, folder: Path) -> None:
             made.wait_for_selector("#status:text-is('Complete')")
             return made
 
-        tab("#sessions", "#sessions tbody tr", viewport={**WIDE, "height": 310}).screenshot(path=folder / "inspector-sessions.png")
+        first = tab("#sessions", "#sessions tbody tr", viewport={**WIDE, "height": 310})
+        first.screenshot(path=folder / "inspector-sessions.png")
         page = tab("#session=nightly+batch&request=150", "#lines > li", viewport=WIDE)
         page.evaluate("() => scrollTo(0, 0)")
         page.screenshot(path=folder / "inspector-session.png")

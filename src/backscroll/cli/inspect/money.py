@@ -81,7 +81,8 @@ def read_prices(path: str) -> Prices:
     for name in _NEEDED:
         if name not in held:
             raise ConfigurationError(f"{path}: {name!r} is missing: give it in dollars per million tokens")
-    return Prices(**{name: _price(path, name, value) for name, value in held.items()})
+    found = {name: _price(path, name, value) for name, value in held.items()}
+    return Prices(found["input"], found["output"], found.get("cache_read"), found.get("cache_write"))
 
 
 def _price(path: str, name: str, value: Any) -> float:

@@ -77,7 +77,8 @@ class SessionScan:
                 if stored.record.kind in _KINDS:
                     self._take(stored.position, self._codec.decode(stored))
                 if stored.record.kind == LOST:
-                    self.troubles.append(Trouble(stored.position, "lost", stored.record.body.decode("utf-8", "replace")))
+                    why = stored.record.body.decode("utf-8", "replace")
+                    self.troubles.append(Trouble(stored.position, "lost", why))
                 self.position = stored.position + 1
         except CorruptionError as error:
             self.troubles.append(Trouble(self.position, "corrupt", str(error)))
