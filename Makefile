@@ -138,6 +138,7 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(BIN)/python benchmarks/amplifier.py
 	$(BIN)/python benchmarks/frameworks.py
 	$(BIN)/python benchmarks/proxy.py
+	$(BIN)/python benchmarks/inspector_page.py
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
 	$(BIN)/python benchmarks/mcp_server.py

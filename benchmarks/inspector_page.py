@@ -10,6 +10,7 @@ what kind the tokens of each request are, which is measured until it is complete
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -123,12 +124,23 @@ def cpu_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+class _Ends:
+    """Ends a process, also after an error."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.close = process.terminate
+
+
 def measured(path: Path) -> Iterator[tuple[str, float, float]]:
     """Yield moments of the page, with the CPU of its main thread and of the server until then."""
     from playwright.sync_api import sync_playwright
 
     command = [sys.executable, "-m", "backscroll.cli.main", "inspect", str(path), "--no-browser", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as driver:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
+        contextlib.closing(_Ends(server)),
+        sync_playwright() as driver,
+    ):
         assert server.stdout is not None
         address = json.loads(server.stdout.readline())["address"]
         time.sleep(1)
@@ -141,10 +153,19 @@ def measured(path: Path) -> Iterator[tuple[str, float, float]]:
             return next(each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]
                         if each["name"] == "TaskDuration")  # fmt: skip
 
+        held: list[Any] = []
+
+        def hold(route: Any) -> None:  # the walk comes behind the first paint: it waits until that is taken
+            held.append(route)
+
+        tab.route("**/data/steps*", hold)
         page_before, server_before = taken(), cpu_of(server.pid)
         tab.goto(address, wait_until="commit")
         tab.wait_for_selector("#lines > li >> nth=0", timeout=60_000, state="attached")
         yield "first paint", taken() - page_before, cpu_of(server.pid) - server_before
+        for each in held:
+            each.continue_()
+        tab.unroute("**/data/steps*")
         tab.wait_for_selector("#status:text-is('Complete')", timeout=300_000)
         yield "complete", taken() - page_before, cpu_of(server.pid) - server_before
         before, many = taken(), 20
@@ -154,7 +175,6 @@ def measured(path: Path) -> Iterator[tuple[str, float, float]]:
             tab.wait_for_function("(title) => byId('request-title').textContent !== title", arg=title)
         yield "a step by k", (taken() - before) / many, 0
         browser.close()
-        server.terminate()
 
 
 def main() -> None:
