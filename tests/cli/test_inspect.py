@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from backscroll import ContextManager
 from backscroll.cli.inspect.data import StoreInspector
 from backscroll.cli.inspect.export import page as exported
+from backscroll.cli.inspect.money import Money
 from backscroll.cli.inspect.server import HEADERS, application
 from backscroll.stores.memory import MemoryStore
 from tests.cli.browsing import DONE, Browser, needs_chromium, served
@@ -263,6 +264,7 @@ def test_page_marks_moves_differences_bill_and_dropped_messages():
         assert gone.locator("pre").inner_text() == digest
         page.click("#bill-details > summary")
         assert "Computed: newly written" in page.locator("#costs").inner_text()
+        assert "start the inspector with --model NAME or --prices FILE" in page.inner_text("#money")
         page.locator("#lines .gap button").first.click()
         page.wait_for_selector("#lines .gap li")
         assert len(page.locator("#lines > li:not(.gap)").all()) == len(worker.sent[number])
@@ -281,7 +283,7 @@ def test_bill_separates_reported_from_computed_figures():
             manager.observe_usage(input_tokens=200 - sum(cache.values()), output_tokens=11, **cache)
         manager.close()
     told = {}
-    with served(StoreInspector(store, "s.db")) as address, Browser() as browser:
+    with served(StoreInspector(store, "s.db", Money("claude-opus-5-5"))) as address, Browser() as browser:
         page = browser.open(address)
         for name in ("told", "input", "silent"):
             page.select_option("#session", name)
@@ -289,6 +291,10 @@ def test_bill_separates_reported_from_computed_figures():
             page.locator("#bill-details").evaluate("(details) => { details.open = true; }")
             rows = page.locator("#costs tr").all_inner_texts()
             told[name] = [row.split("\t") for row in rows if row.startswith("Reported")], page.inner_text("#summary")
+            assert [row.split("\t")[1][0] for row in rows if row.startswith("Dollars")] == ["$"]
+            assert page.inner_text("#money").startswith("Cost: $")
+            by_reports = "by the cache that the provider reported" in page.inner_text("#money")
+            assert by_reports == (name == "told")
     (rows, said) = told["told"]
     assert [value for _, value in rows] == ["7", "3", "11"]
     assert "Of 1 requests the provider reported the input, 200 tokens and 11 of answers; none is estimated" in said
