@@ -14,6 +14,7 @@ from backscroll.cli.inspect.data import StoreInspector
 from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.money import Money
 from backscroll.cli.inspect.server import HEADERS, application
+from backscroll.ports import Record
 from backscroll.stores.memory import MemoryStore
 from tests.cli.browsing import DONE, Browser, needs_chromium, served
 from tests.cli.commands import app
@@ -364,7 +365,12 @@ def test_open_page_shows_the_first_session_and_lists_later_ones():
         store.delete("s")
         page.evaluate("() => look()")
         page.wait_for_selector("#session:not(:has(option[value=s]))", timeout=60_000)
-    assert browser.faults == []
+        assert browser.faults == []
+        store.append("bad", 0, [Record("request", None, b"{", 3)]).result()
+        page.evaluate("() => look()")
+        page.select_option("#session", "bad")
+        page.wait_for_selector("#status:text-matches('^That failed: session .bad.: record 0')")
+        assert page.inner_text("#request-title") == "Request"  # nothing of the session before
 
 
 def pages(manager, ref):

@@ -248,8 +248,10 @@ def test_pictures_of_the_documents_can_be_drawn():
 
 
 def test_pictures_of_the_documents_are_there_and_small():
-    page = (ROOT / "docs/inspect.md").read_text(encoding="utf-8")
-    named = {(ROOT / "docs" / name).resolve() for name in re.findall(r"[(\"](\S*pictures/inspector-\w+\.png)", page)}
+    page = (ROOT / "docs/guides/inspector.md").read_text(encoding="utf-8")
+    named = {
+        (ROOT / "docs/guides" / name).resolve() for name in re.findall(r"[(\"](\S*pictures/inspector-\w+\.png)", page)
+    }
     pictures = set((ROOT / "docs/pictures").glob("inspector-*.png"))
     assert named == pictures != set()
     assert sum(path.stat().st_size for path in pictures) < 400_000

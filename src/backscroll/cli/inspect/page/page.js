@@ -92,6 +92,11 @@ async function openSession(name, request) {
   say("Loading");
   forgetSearch();
   showTroubles();
+  showNothing(); // nothing of the session before stays, should this one fail
+  for (const id of ["summary", "money"]) byId(id).textContent = "";
+  showTable();
+  showCharts();
+  byId("request-title").textContent = "Request";
   takeRequests(await state.session.requests(0));
   if (turn !== state.turn) return;
   showAll();

@@ -11,7 +11,7 @@ const FIGURES = [ // word, key, content; the first one is the name
   ["went wrong", "wrong", (row) => wrongOf(row) || "-"],
 ];
 const OPTIONAL = new Set(["cost", "first", "last"]); // columns that need at least one value
-const WIDE = new Set(["tokens", "sent", "first", "compactions"]); // columns that a phone has no room for
+const WIDE = new Set(["messages", "tokens", "sent", "first", "last", "compactions"]); // columns that a phone has no room for
 const sorting = {by: null, down: false, rows: [], most: AT_ONCE, done: false};
 
 function costSoFar(row) {
