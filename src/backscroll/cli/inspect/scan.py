@@ -53,15 +53,20 @@ class _Sent:
 class SessionScan:
     """What the records of one session say so far."""
 
+    position: int
+    """Records that were read."""
+    messages: int
+    tokens: int
+    compactions: int
+    times: dict[int, str]
+    """Times of messages by their `seq`, of those that say."""
+    troubles: list[Trouble]
+
     def __init__(self, store: Store, name: str) -> None:
         self._store, self._name = store, name
         self._codec = Codec()
-        self.position = 0
-        """Records that were read."""
-        self.messages = self.tokens = self.compactions = 0
-        self.times: dict[int, str] = {}
-        """Times of messages by their `seq`, of those that say."""
-        self.troubles: list[Trouble] = []
+        self.position = self.messages = self.tokens = self.compactions = 0
+        self.times, self.troubles = {}, []
         self._first = self._last = ""
         self._sent: list[_Sent] = []
         self._newest: dict[str, _Sent] = {}
