@@ -123,6 +123,7 @@ def test_data_lists_what_was_sent_moved_and_left_out():
 
 def test_the_search_gives_what_the_recall_tool_answers():
     worker, inspected = inspect_session()
+    worker.restart()  # nothing was sent yet, so nothing is in view: as for the inspector
     _, ask = worker.manager.recall_tool()
     found = told(inspected, "search", session="s", query="prod.yaml")
     assert found["answer"] == ask(query="prod.yaml")

@@ -82,6 +82,13 @@ def test_rank_puts_what_the_view_shows_last():
     assert order("port", found, ["port port port"])[-1] == 1
 
 
+def test_rank_puts_the_one_with_words_before_what_followed():
+    """The view shows the only passage with a word of the query; what followed it in the session has none."""
+    pool = Pool("prod.yaml")
+    pool.add(candidates("never touch prod.yaml", *[f"value {number}" for number in range(5)]))
+    assert [each.hit.seq for each in pool.ranked(["never touch prod.yaml"], 80, {0: range(1, 6)})][0] == 0
+
+
 def test_ranked_lifts_what_followed_words_of_the_user():
     """A result that has no word of the query comes before passages with its common words."""
     said, result = (

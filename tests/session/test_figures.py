@@ -154,7 +154,7 @@ def test_a_request_has_one_figure():
     assert found[last.at].parts == {kind: figure.tokens for kind, figure in usage.by_kind.items()}
     manager.close()
     told = StoreInspector(store, "s.db").session("s")
-    shown = {each[0]: sum(each[3:]) for each in told.steps(0, float("inf"))["steps"]}
+    shown = {each[0]: sum(each[5:]) for each in told.steps(0, float("inf"))["steps"]}
     assert [shown[each.at] for each in measured] == [each.tokens for each in measured]
 
 

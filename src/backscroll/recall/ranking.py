@@ -3,7 +3,7 @@
 An index proposes candidates. Here they are weighed by BM25, with word frequencies among the candidates, and put in an
 order of which the first hits are meant to hold the source:
 
-- What the view left out comes before what it shows.
+- What the view left out comes before what it shows, if any of it has a word of the query.
 - A passage next to a good one is a little better than it looks by itself.
 - What followed a message of the user shares its score: a result often has no word of the request that led to it.
 - The first hits share the query: they are of different messages, and a term that an earlier one has counts less, so
@@ -119,7 +119,10 @@ class Pool:
         for each in ordered:  # a passage keeps the score of its best place
             each.score = best[each.hit.text]
         first, rest = _first(ordered)
-        return [Ranked(each.hit, each.score) for each in (*first, *rest, *(known[id(hit)] for hit in seen))][:most]
+        found, shown = [*first, *rest], [known[id(hit)] for hit in seen]
+        if not any(each.by_term for each in found):
+            found, shown = shown, found
+        return [Ranked(each.hit, each.score) for each in (*found, *shown)][:most]
 
 
 def rank(query: str, candidates: Iterable[Candidate], in_view: Iterable[str], most: int) -> list[Ranked]:

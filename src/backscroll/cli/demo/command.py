@@ -168,14 +168,13 @@ def _summary(outcome: Outcome) -> str:
 def _next(place: Place) -> list[Text]:
     """Return where the files are, and commands to try, each on one line to copy."""
     command, store, transcript = _command(), _quoted(place.database), _quoted(place.transcript)
-    inspected = f"{command} inspect {store}"
-    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "plotly")):
-        inspected += "  # needs: pip install 'backscroll[inspect]'"
+    lacking = any(find_spec(name) is None for name in ("starlette", "uvicorn"))
     commands = (
         f"{command} sessions {store}",
         f"{command} show {store} {SESSION} --plan",
         f'{command} search {store} "longest function"',
-        inspected,
+        *(["# after: pip install 'backscroll[inspect]'"] if lacking else []),
+        f"{command} inspect {store}",
         f"{command} replay {transcript} --budget 8k",
     )
     return [
