@@ -36,7 +36,8 @@ def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for message in messages:
         content = message.get("content")
         held = isinstance(content, list) and any(
-            {"call_id", "encrypted_content", "status"} & block.keys() for block in content
+            {"call_id", "encrypted_content", "status"} & block.keys() or block.get("type") == "message"
+            for block in content
         )
         found += content if held and isinstance(content, list) else [message]
     return found
