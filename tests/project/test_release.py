@@ -76,7 +76,8 @@ def test_lock_of_the_demo_is_a_small_part_of_the_other():
 
 def planned(target: str, tmp_path: Path) -> str:
     """What make would run where nothing is set up."""
-    line = ["make", "--no-print-directory", "--dry-run", target, f"VENV={tmp_path / 'none'}", f"PYTHON={sys.executable}"]
+    given = [f"VENV={tmp_path / 'none'}", f"PYTHON={sys.executable}"]
+    line = ["make", "--no-print-directory", "--dry-run", target, *given]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
 
 

@@ -86,7 +86,8 @@ def test_rank_puts_the_one_with_words_before_what_followed():
     """The view shows the only passage with a word of the query; what followed it in the session has none."""
     pool = Pool("prod.yaml")
     pool.add(candidates("never touch prod.yaml", *[f"value {number}" for number in range(5)]))
-    assert [each.hit.seq for each in pool.ranked(["never touch prod.yaml"], 80, {0: range(1, 6)})][0] == 0
+    first, *_ = pool.ranked(["never touch prod.yaml"], 80, {0: range(1, 6)})
+    assert first.hit.seq == 0
 
 
 def test_ranked_lifts_what_followed_words_of_the_user():
