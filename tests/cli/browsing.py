@@ -19,8 +19,12 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
 DONE = "#status:text-is('Complete')"
+
+
+def needs_chromium(test):
+    """Leave a test to the long run, where a browser is installed: each starts one."""
+    return pytest.mark.long(pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")(test))
 
 
 def _axe():
