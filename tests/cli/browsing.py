@@ -19,12 +19,18 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM_MARKS = (
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here"),
+    pytest.mark.long,  # each starts a browser
+)
 DONE = "#status:text-is('Complete')"
 
 
 def needs_chromium(test):
-    """Leave a test to the long run, where a browser is installed: each starts one."""
-    return pytest.mark.long(pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")(test))
+    """Leave a test to the long run, where a browser is installed."""
+    for mark in CHROMIUM_MARKS:
+        test = mark(test)
+    return test
 
 
 def _axe():

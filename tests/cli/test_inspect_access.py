@@ -7,10 +7,10 @@ import pytest
 
 from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.server import page_file
-from tests.cli.browsing import AXE, Browser, needs_chromium, served, violations
+from tests.cli.browsing import AXE, CHROMIUM_MARKS, Browser, served, violations
 from tests.cli.inspected import inspect_session
 
-pytestmark = needs_chromium
+pytestmark = [*CHROMIUM_MARKS]
 CONTROLS = {"button", "textbox", "searchbox", "checkbox", "combobox", "link", "DisclosureTriangle"}
 PLACES = {"region", "form", "search", "table", "list", "group"}
 WORDS = json.loads(page_file("words.js").partition("const WORDS = ")[2].rstrip(";\n"))
