@@ -57,7 +57,9 @@ def served(inspected):
     """The address of a page over these sessions."""
     token, listening = new_token(), socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    config = uvicorn.Config(application(inspected, token, port), log_level="error", lifespan="off", ws="none")
+    config = uvicorn.Config(
+        application(inspected, token, port), log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=1
+    )  # an open page keeps its connection
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

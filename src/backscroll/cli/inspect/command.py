@@ -159,6 +159,6 @@ def _serve(server: Any, inspected: Any, port: int, browser: bool, as_json: bool)
             webbrowser.open(address)
         config = uvicorn.Config(
             server.application(inspected, token, port), log_level="warning", access_log=False, server_header=False,
-            lifespan="off",
+            lifespan="off", timeout_graceful_shutdown=1,  # an open page keeps its connection
         )  # fmt: skip  # one setting a line would hide the call
         uvicorn.Server(config).run(sockets=[listening])
