@@ -19,6 +19,8 @@ MESSAGE_ADDED = "context:message_added:debug"
 LATE_RESULT = "context:late_result"
 UNANSWERED_CALL = "context:unanswered_call"
 ORPHAN_RESULT = "context:orphan_result"
+HEALED = "context:healed"
+HISTORY_ODD = "context:history_odd"
 EPHEMERAL_EXPIRED = "context:ephemeral_expired"
 EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
@@ -62,6 +64,8 @@ ALL = (
     LATE_RESULT,
     UNANSWERED_CALL,
     ORPHAN_RESULT,
+    HEALED,
+    HISTORY_ODD,
     EPHEMERAL_EXPIRED,
     EPHEMERAL_KEPT,
     PLAN_CHANGED,
@@ -100,6 +104,10 @@ ALL = (
 WARNINGS: Mapping[str, str] = {
     COMPACTION_WON_LITTLE: "compactions of lane {lane!r} win too little and follow each other, since {tokens:,} of "
     "{budget:,} tokens must stay ({made_of}): raise `token_budget` or `budget`, or {remedy}",
+    ORPHAN_RESULT: "message {seq} is the result of {ids}, which no call of this session has, and views show it as text: "
+    "append results with the id of their call (open calls: {open})",
+    HISTORY_ODD: "message {seq} cannot be sent as it is ({rule}): {sent}; views of lane {lane!r} heal such messages, the "
+    "history keeps them, and each has its event `context:healed`",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
     USAGE_REJECTED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage "

@@ -5,7 +5,7 @@ survive a restart follows from events; the rest is marked below. `policy.py` dec
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from backscroll import events
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.result import CompactionResult
-from backscroll.history.groups import MessageGroup
+from backscroll.history.groups import MOST_OPEN, MessageGroup
 from backscroll.history.history import History
 from backscroll.history.log import (
     CompactionSkipped,
@@ -34,6 +34,7 @@ from backscroll.history.log import (
 from backscroll.history.plan import GAPS, Native, Plan, same_until, until, without
 from backscroll.history.ranges import SeqRange, covers, united, up_to
 from backscroll.messages import holds_compaction
+from backscroll.messages.heal_rules import HealRule
 from backscroll.ports import Notification
 from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
@@ -121,6 +122,8 @@ class LaneState:
     """Entries whose reasoning would be `stale` if a request were sent now, because of the present system prompt or of
     what this process has not got.
     """
+    healed: set[tuple[int, HealRule]] = field(default_factory=set)
+    """What was reported as healed: messages by `seq`, and the rule of each."""
     last_compaction: CompactionResult | None = None
     little: int = 0
     """Consecutive compactions that freed too little, because nearly all of the budget is required."""
@@ -207,6 +210,7 @@ class LaneState:
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
         self._end_foresight()
+        self.plan = self.plan if self.plan.heals else replace(self.plan, heals=True)
         self.refused, self._guessed = event, event.limit is None and not self.calibrator.informed
 
     def rewound(self, to: int) -> None:
@@ -266,6 +270,16 @@ class LaneState:
         if event.foresees is not None:
             self.preparing = None
             self.foreseen = Foreseen(event.foresees, event.last, event.budget, self.calibrator.snapshot())
+
+    def wait_for(self, calls: Iterable[tuple[int, int]]) -> None:
+        """Note calls that the newest request showed without their results, by `seq` and number."""
+        plan = self.plan
+        new = sorted({*plan.waited, *calls})[-MOST_OPEN:]
+        if not plan.heals or len(new) == len(plan.waited):
+            return
+        self.plan = replace(plan, waited=tuple(new))
+        if self.view is not None and self.view.plan is plan:
+            self.view.plan = self.plan
 
     def offer(self, tools: ToolsOffered) -> None:
         """Note the tools of the request in progress: what was learned of the overhead holds for those before it."""

@@ -111,11 +111,12 @@ class PlanBuilder:
         last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
         cut = {edit.seq for edit in last} if self._regrow else set()
         cut |= hidden(view.plan, self.retain)
-        same = not cut and self._no_reasoning == view.plan.no_reasoning
+        same = not cut and self._no_reasoning == view.plan.no_reasoning and view.plan.heals
         if same and not any(segment.key[1] == EPHEMERAL for segment in view.segments):
             return view
         plan = without(view.plan, sorted(cut), view.plan.number + 1)
-        return self._build(replace(plan, last=newest_seq(self.history), no_reasoning=self._no_reasoning), view)
+        plan = replace(plan, last=newest_seq(self.history), no_reasoning=self._no_reasoning, heals=True)
+        return self._build(plan, view)
 
     def _build(self, plan: Plan, view: View) -> View:
         return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
@@ -148,7 +149,9 @@ class PlanBuilder:
         if self.around.binds and next(sealed(view), None) is not None:
             self._no_reasoning = self._all_reasoning()  # what was made since follows the view before
         last = newest_seq(history)  # the model answered the view before
-        self._view.plan = replace(self._view.plan, last=last, no_reasoning=self._no_reasoning)
+        self._view.plan = replace(
+            self._view.plan, last=last, no_reasoning=self._no_reasoning, waited=view.plan.waited
+        )
         self._view.advance(history, fresh, reuse=view)
         self._calibrator, self.targets = calibrator, targets
         self._gone_for, self._gone, self._follows = view, NOTHING, view
@@ -175,8 +178,8 @@ class PlanBuilder:
 
     def _plan(self, edits: tuple[Edit, ...], after: int | None, digest: DigestContent) -> Plan:
         number, last = self.before.plan.number + 1, newest_seq(self.history)
-        native = self._view.plan.native
-        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason, native)
+        plan = self._view.plan
+        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason, plan.native, plan.waited)
 
     def remove_reasoning(self) -> None:
         """Show no message with sealed reasoning, since what follows will edit the beginning of the view. Where the

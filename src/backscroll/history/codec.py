@@ -45,11 +45,13 @@ from backscroll.ports import LOST, Record, Stored
 from backscroll.tokens.model_profiles import Counting
 from backscroll.tokens.usage import CalibratorSnapshot, Count, Report, SummarizerUsage
 
-FORMAT = 3
+FORMAT = 4
 """Of everything written today. Format 1 did not record which groups a message joins; formats before 3 packed nothing of
-a digest.
+a digest; formats before 4 had no results that join no group, and their views healed nothing.
 """
-FORMATS = (1, 2, 3)
+FORMATS = (1, 2, 3, 4)
+_HEALS = 4
+"""The first format of a version whose views heal odd messages."""
 _OPTIONAL = frozenset(
     ("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen")
 )
@@ -176,10 +178,10 @@ class Codec:
         """
         if kind in ("plan", "lane"):
             plan_body, lane = body["plan"], body["lane"]
-            body["plan"] = self._plans.read(lane, plan_body)
+            body["plan"] = self._plans.read(lane, plan_body, heals=form >= _HEALS)
             self._plans.is_at(at, lane, body["plan"], plan_body)
         elif kind == "checkpoint":
-            body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
+            body["lanes"] = tuple([self._read_lane(lane, form) for lane in body["lanes"]])
         elif kind == "message" and form > 1:
             body.setdefault("joins", ())
         return _READERS[kind](body)
@@ -194,9 +196,11 @@ class Codec:
             known = event.plan if isinstance(event, PlanRecorded | LaneOpened) else Plan()
         return known if at.until is None else until(known, at.until)
 
-    def _read_lane(self, body: Body) -> LaneSnapshot:
+    def _read_lane(self, body: Body, form: int) -> LaneSnapshot:
         plan, *before = (
-            PlanAt(each["at"], each["until"]) if "at" in each else self._plans.read(body["name"], each)
+            PlanAt(each["at"], each["until"])
+            if "at" in each
+            else self._plans.read(body["name"], each, heals=form >= _HEALS)
             for each in (body["plan"], *body["before"])
         )
         values = {key: _frozen(value) for key, value in body.items()}
@@ -266,12 +270,14 @@ def _lost(record: Record) -> LogEvent:
 
 def _message(event: MessageAdded) -> Body:
     body = {"seq": event.seq, "message": event.message, "counts": event.counts, "by": event.counted_by}
-    return body | {"joins": event.joins} if event.joins else body
+    body |= {"joins": event.joins} if event.joins else {}
+    return body | {"late": event.late} if event.late else body
 
 
 def _read_message(body: Body) -> MessageAdded:
     counts, joins = read_counts(body["counts"]), body.get("joins")
-    return MessageAdded(body["seq"], body["message"], counts, body["by"], None if joins is None else tuple(joins))
+    joins, late = None if joins is None else tuple(joins), _frozen(body.get("late", ()))
+    return MessageAdded(body["seq"], body["message"], counts, body["by"], joins, late)
 
 
 def _identified(event: IdempotencyKeyUsed) -> Body:
@@ -349,9 +355,15 @@ def _read_native(body: Body) -> NativeMade:
 
 def _history(snapshot: HistorySnapshot) -> Body:
     body = _fields(snapshot)
-    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in snapshot.groups]
+    groups = [
+        (g.first, g.members, g.open_calls, g.answered, g.orphans, *([g.serving] if g.serving else ()))
+        for g in snapshot.groups
+    ]
     if snapshot.reminder is None:
         del body["reminder"]
+    for name in ("serving", "turns"):
+        if not body[name]:
+            del body[name]
     if snapshot.last_sealed < 0:
         del body["last_sealed"]
     return body | {"groups": groups}

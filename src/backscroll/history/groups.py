@@ -1,11 +1,14 @@
 """Which messages belong together: grouping by call id.
 
 A group is an assistant message with tool calls and all of its results, or any other single message. Results are matched
-by id and never by position: they may come in any order, late, or with other messages between. If ids are reused, a
-result belongs to the nearest preceding call of that id that has no answer yet.
+by id and never by position: they may come in any order, or with other messages between. If ids are reused, a result
+belongs to the nearest preceding call of that id that has no answer yet.
+
+A result that comes after the conversation went on joins no group, and neither does one for a call that is answered or
+unknown. A server tool's result in a later message joins the group of its call.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,17 +32,28 @@ class MessageGroup:
     answered: set[tuple[int, int]] = field(default_factory=set)
     """Answered calls, as (`seq`, number of the call in its message)."""
     orphans: dict[int, list[Path]] = field(default_factory=dict)
-    """Results that answer no call: by `seq`, the paths of the blocks; () means the whole message."""
+    """Results that answer no call in time: by `seq`, the paths of the blocks; () means the whole message."""
+    serving: int = 0
+    """Calls of server tools without a result so far."""
 
-    def shows(self, seq: int, reading: ParsedMessage) -> bool:
-        """Return whether a view shows anything of this message, which is not so if all of it answers unknown calls."""
-        gone = self.orphans.get(seq)
-        if not gone:
-            return True
-        paths = frozenset(gone)
-        return () not in gone and any(
-            part.path[:2] not in paths and (part.text or part.media) for part in reading.parts
-        )
+
+Late = tuple[tuple[int, str, bool], ...]
+"""Results of one message that join no group: the index of each among its results, the name of the called tool, and
+whether the call has a result already. The name is empty if no such call is known.
+"""
+_Turn = tuple[int, int]
+"""A message with which the conversation went on, and the first `seq` of its group."""
+
+
+class Joining(NamedTuple):
+    """What the next message joins."""
+
+    firsts: tuple[int, ...]
+    """The first `seq`s of the groups that it joins, ascending; none if it opens its own."""
+    late: tuple[tuple[int, int | None, int], ...]
+    """Its results that come too late or answer no open call: the index of each, and the call's `seq` and number.
+    `None`: no open call has its id.
+    """
 
 
 class Waiting(NamedTuple):
@@ -54,20 +68,44 @@ class Waiting(NamedTuple):
 class GroupIndex:
     """Groups of one branch, kept up to date message by message. Memory grows with open calls, not with the history."""
 
-    def __init__(self) -> None:
+    def __init__(self, waited: Container[tuple[int, int]] = ()) -> None:
         self._open: dict[str, list[Waiting]] = {}
         self._count = 0
+        self._serving: dict[str, MessageGroup] = {}
+        self._waited = waited
+        """Calls, by `seq` and number, that a request showed without their result."""
+        self.turns: tuple[_Turn, ...] = ()
+        """The newest two messages of different groups with which the conversation went on, newest first."""
+        self.last_role: str = ""
+        """The role of the newest message."""
+        self.late: list[tuple[int, Waiting]] = []
+        """Of the newest message with results: those of calls that were open and that it answers too late, by index."""
+        self.answered: frozenset[tuple[int, int]] = frozenset()
+        """The calls that the newest message with results answers, by `seq` and number."""
 
-    def add(self, seq: int, reading: ParsedMessage) -> tuple[MessageGroup, list[MessageGroup]]:
+    def add(self, seq: int, reading: ParsedMessage, late: Late = ()) -> tuple[MessageGroup, list[MessageGroup]]:
         """Return the group that this message joins or opens, and groups that were merged into it (rarely any)."""
-        if not reading.results and not reading.continues:
+        if not reading.results and not reading.continues and not reading.served:
             group = MessageGroup(seq, [seq])
             merged: list[MessageGroup] = []
         else:
-            group, merged = self._join(seq, reading)
+            group, merged = self._join(seq, reading, late)
         if reading.calls:
             self._open_calls(seq, reading, group)
+        for call in reading.serves:
+            self._serving[call] = group
+            group.serving += 1
+            if len(self._serving) > MOST_OPEN:
+                del self._serving[next(iter(self._serving))]
+        if goes_on(reading, self.last_role):
+            self.turns = newer(self.turns, (seq, group.first))
+        self.last_role = reading.role
         return group, merged
+
+    @property
+    def waits(self) -> bool:
+        """True if any call has no result."""
+        return self._count > 0
 
     def waiting(self, call: str) -> list[Waiting]:
         """Return the calls of this id without a result; the next result answers the last of them."""
@@ -81,6 +119,14 @@ class GroupIndex:
     def open(self) -> Iterator[tuple[str, Waiting]]:
         """Yield every call without a result, with its id, in the order that `reopen` expects."""
         return ((call, each) for call, waiting in self._open.items() for each in waiting)
+
+    def serving(self) -> Iterator[tuple[str, MessageGroup]]:
+        """Yield every call of a server tool without a result, with its group."""
+        return iter(self._serving.items())
+
+    def serve(self, call: str, group: MessageGroup) -> None:
+        """Restore a call that `serving` returned."""
+        self._serving[call] = group
 
     def reopen(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
         """Restore the calls that `open` returned."""
@@ -105,18 +151,33 @@ class GroupIndex:
         self._count -= 1
         return found
 
-    def _join(self, seq: int, reading: ParsedMessage) -> tuple[MessageGroup, list[MessageGroup]]:
+    def _join(self, seq: int, reading: ParsedMessage, late: Late) -> tuple[MessageGroup, list[MessageGroup]]:
         target: MessageGroup | None = None
         merged: list[MessageGroup] = []
         orphans: list[Path] = []
-        for answered, path in reading.results:
+        listed = {index for index, _, _ in late}
+        self.late = []
+        timely: list[tuple[int, int]] = []
+        for index, (answered, path) in enumerate(reading.results):
             if answered not in self._open:
                 orphans.append(path)
                 continue
-            group, call_seq, number = self._taken(answered, -1)
+            waiting = self._taken(answered, -1)
+            group, call_seq, number = waiting
+            if index in listed or ((call_seq, number) in self._waited and answered not in reading.fixed):
+                self.late.append((index, waiting))
+                orphans.append(path)
+                continue
             group.open_calls -= 1
-            group.answered.add((call_seq, number))
+            timely.append((call_seq, number))
             target = self._together(target, group, merged)
+        self.answered = frozenset(timely)
+        if target is not None:
+            target.answered |= self.answered
+        for call in reading.served:
+            if (server := self._serving.pop(call, None)) is not None:
+                server.serving -= 1
+                target = self._together(target, server, merged)
         for program in reading.continues:
             if program in self._open:
                 target = self._together(target, self._open[program][-1].group, merged)
@@ -138,6 +199,9 @@ class GroupIndex:
     def _merge(self, target: MessageGroup, other: MessageGroup) -> None:
         target.members = sorted({*target.members, *other.members})
         target.open_calls += other.open_calls
+        target.serving += other.serving
+        self.turns = tuple([(seq, target.first if first == other.first else first) for seq, first in self.turns])
+        self._serving = {call: target if group is other else group for call, group in self._serving.items()}
         target.answered |= other.answered
         target.orphans |= other.orphans
         for waiting in self._open.values():
@@ -154,19 +218,38 @@ class GroupPreview:
         self._opened: dict[str, list[tuple[int, int, int]]] = {}
         """By call: the first `seq` of its group, its own, and its number in the message."""
         self._answered: dict[str, int] = {}
+        self._serving = {call: group.first for call, group in turns.serving()}
+        self._went_on, self._last_role = turns.turns, turns.last_role
 
-    def of(self, seq: int, reading: ParsedMessage) -> tuple[int, ...]:
-        """Return the first `seq`s of the groups whose calls it answers, ascending; none if it opens its own."""
-        if not reading.results and not reading.calls:
-            return ()
+    def of(self, seq: int, reading: ParsedMessage) -> Joining:
+        """Return what the next message joins."""
+        if not (reading.results or reading.calls or reading.serves or reading.served):
+            self._note(seq, reading, seq)
+            return ALONE
         if reading.by_name:
             reading = self._named(reading)
-        joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
-        joined |= {first for program in reading.continues if (first := self._look(program)) is not None}
+        joined, late = set[int](), list[tuple[int, int | None, int]]()
+        for index, (call, _) in enumerate(reading.results):
+            found = self._take(call)
+            if found is None:
+                late.append((index, None, 0))
+            elif call not in reading.fixed and went_on(self._went_on, found[1], found[0]):
+                late.append((index, *found[1:]))
+            else:
+                joined.add(found[0])
+        joined |= {found[0] for program in reading.continues if (found := self._look(program)) is not None}
+        joined |= {self._serving.pop(call) for call in reading.served if call in self._serving}
         first = min(joined, default=seq)
         for number, call in enumerate(reading.calls):
             self._opened.setdefault(call, []).append((first, seq, number))
-        return tuple(sorted(joined))
+        self._serving |= dict.fromkeys(reading.serves, first)
+        self._note(seq, reading, first)
+        return Joining(tuple(sorted(joined)), tuple(late))
+
+    def _note(self, seq: int, reading: ParsedMessage, first: int) -> None:
+        if goes_on(reading, self._last_role):
+            self._went_on = newer(self._went_on, (seq, first))
+        self._last_role = reading.role
 
     def _named(self, reading: ParsedMessage) -> ParsedMessage:
         """Return what `GroupIndex.named` will."""
@@ -177,7 +260,7 @@ class GroupPreview:
             places += [((-seq, number), call) for _, seq, number in left]
         return reading.answering(matched([name for name, _ in reading.results], places))
 
-    def _take(self, call: str) -> int | None:
+    def _take(self, call: str) -> tuple[int, int, int] | None:
         found = self._look(call)
         if self._opened.get(call):
             self._opened[call].pop()
@@ -185,17 +268,40 @@ class GroupPreview:
             self._answered[call] = self._answered.get(call, 0) + 1
         return found
 
-    def _look(self, call: str) -> int | None:
+    def _look(self, call: str) -> tuple[int, int, int] | None:
         if self._opened.get(call):
-            return self._opened[call][-1][0]
+            return self._opened[call][-1]
         waiting, taken = self._turns.waiting(call), self._answered.get(call, 0)
-        return None if taken >= len(waiting) else waiting[-1 - taken].group.first
+        if taken >= len(waiting):
+            return None
+        group, seq, number = waiting[-1 - taken]
+        return group.first, seq, number
+
+
+ALONE = Joining((), ())
+
+
+def goes_on(reading: ParsedMessage, last_role: str) -> bool:
+    """Return whether the conversation goes on with a message: a user's turn, or an answer of the model. One answer may
+    be several messages in a row.
+    """
+    return reading.is_user_turn or (reading.role == "assistant" and last_role != "assistant")
+
+
+def newer(turns: tuple[_Turn, ...], turn: _Turn) -> tuple[_Turn, ...]:
+    """Return the newest two turns of different groups."""
+    return (turn, *[other for other in turns if other[1] != turn[1]][:1])
+
+
+def went_on(turns: tuple[_Turn, ...], call: int, first: int) -> bool:
+    """Return whether the conversation went on, outside the call's own group, since the call at this `seq`."""
+    return any(seq > call and group != first for seq, group in turns)
 
 
 def rebuild_groups(
-    readings: Mapping[int, ParsedMessage], joins: Mapping[int, tuple[int, ...]]
+    readings: Mapping[int, ParsedMessage], joins: Mapping[int, tuple[int, ...]], late: Mapping[int, Late]
 ) -> dict[int, MessageGroup]:
-    """Group messages again, by `seq`; `joins` holds what `GroupPreview` returned for each.
+    """Group messages again, by `seq`; `joins` and `late` hold what is recorded of each.
 
     The result equals the groups at the time their last message arrived, because all members are given.
     """
@@ -211,7 +317,8 @@ def rebuild_groups(
     for together in members.values():
         turns = GroupIndex()
         for seq in together:
-            group, merged = turns.add(seq, turns.named(readings[seq]) if readings[seq].by_name else readings[seq])
+            reading = turns.named(readings[seq]) if readings[seq].by_name else readings[seq]
+            group, merged = turns.add(seq, reading, late.get(seq, ()))
             found[seq] = group
             found.update((member, group) for other in merged for member in other.members)
     return found

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backscroll.errors import CorruptionError
 from backscroll.history.branch import Branch
-from backscroll.history.groups import GroupIndex, GroupPreview, MessageGroup, Waiting, rebuild_groups
+from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups
 from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
 from backscroll.messages import Message, ParsedMessage, paired, read_message
@@ -27,6 +27,8 @@ class Entry:
     reading: ParsedMessage
     counts: Counts
     group: MessageGroup
+    late: Late = ()
+    """Its results that join no group."""
 
 
 @dataclass(slots=True)
@@ -127,10 +129,10 @@ class History:
         return {seq for group in groups if group is not None for seq in group.members}
 
     def _last_shown(self) -> Entry | None:
-        """Return the newest message of the dialogue of which views show anything."""
+        """Return the newest message of the dialogue."""
         for at in range(len(self.branch) - 1, self.leading - 1, -1):
             entry = self._held.get(self.branch[at])  # None for an evicted one: what was said last is always loaded
-            if entry is not None and not entry.reading.is_system and entry.group.shows(entry.seq, entry.reading):
+            if entry is not None and not entry.reading.is_system:
                 return entry
         return None
 
@@ -192,6 +194,20 @@ class History:
         """Return the calls without a result, of one group or all."""
         return [call for call, each in self._turns.open() if group is None or each.group is group]
 
+    @property
+    def waits(self) -> bool:
+        """True if any call has no result."""
+        return self._turns.waits
+
+    def waiting_calls(self) -> Iterator[tuple[int, int]]:
+        """Yield the calls without a result, by `seq` and number of the call in its message."""
+        return ((seq, number) for _, (_, seq, number) in self._turns.open())
+
+    @property
+    def answered(self) -> frozenset[tuple[int, int]]:
+        """The calls that the newest message with results answers in time, by `seq` and number."""
+        return self._turns.answered
+
     def joining(self) -> GroupPreview:
         """Return a preview of which groups the next messages will join."""
         return GroupPreview(self._turns)
@@ -213,14 +229,14 @@ class History:
         check_counts(event, reading)
         if reading.by_name:
             reading = self._turns.named(reading)
-        group, merged = self._turns.add(event.seq, reading)
-        entry = Entry(event.seq, event.message, reading, event.counts, group)
+        group, merged = self._turns.add(event.seq, reading, event.late)
+        entry = Entry(event.seq, event.message, reading, event.counts, group, event.late)
         if merged:
             self.epoch += 1
-        if self.newest in merged or (group.first == entry.seq and group.shows(entry.seq, reading)):
+        if self.newest in merged or group.first == entry.seq:
             self.newest = group
         self._held[entry.seq] = entry
-        if reading.results:
+        if reading.results or reading.served:
             self._joined(group, merged, noted=event.joins is not None)
         self.branch.add(entry.seq)
         self.last = entry
@@ -279,7 +295,7 @@ class History:
             past.restore(*self._base)
         for seq in self.branch.between(len(past.branch), self.branch.position(last + 1)):
             entry = self._held[seq]
-            past.append(MessageAdded(seq, entry.message, entry.counts), entry.reading)
+            past.append(MessageAdded(seq, entry.message, entry.counts, late=entry.late), entry.reading)
         return past
 
     def as_of(self, last: int) -> "History":
@@ -316,8 +332,7 @@ class History:
         if self.last_sealed > end:
             self.last_sealed = next((each.seq for each in entries if each.reading.is_sealed), -1)
         if self.newest is not None and self.newest.first > end:
-            opened = (each for each in entries if each.group.first == each.seq)
-            self.newest = next((each.group for each in opened if each.group.shows(each.seq, each.reading)), None)
+            self.newest = next((each.group for each in entries if each.group.first == each.seq), None)
 
     def parts(self) -> "_Parts":
         """Return what a rewind to this history takes over."""
@@ -365,6 +380,7 @@ class History:
         self._base = None if going else self._base
         self.evicted_to, self.evicted_length = max([self.evicted_to, *going]), len(self.branch)
         groups = [waiting.group for _, waiting in self._turns.open()]
+        groups += [group for _, group in self._turns.serving()]
         groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
         self._apart = {seq: group for group in groups for seq in group.members if seq not in self._held}
 
@@ -373,11 +389,12 @@ class History:
         new = {event.seq: event for event in events if event.seq not in self._held}
         readings = {seq: read_message(event.message) for seq, event in new.items()}
         loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
-        groups = rebuild_groups(loose, {seq: new[seq].joins or () for seq in loose})
+        late = {seq: event.late for seq, event in new.items() if event.late}
+        groups = rebuild_groups(loose, {seq: new[seq].joins or () for seq in loose}, late)
         for seq, event in new.items():
             check_counts(event, readings[seq])
             group = groups.get(seq) or self._apart.pop(seq)
-            self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
+            self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group, event.late)
         for seq in sorted(seq for seq, reading in readings.items() if reading.by_name):
             before = [self._held[each] for each in self._held[seq].group.members if each <= seq and each in self._held]
             self._held[seq].reading = paired([entry.reading for entry in before])[-1]
@@ -385,7 +402,9 @@ class History:
     def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""
         marks, open_calls = self._marks, list(self._turns.open())
+        serving = list(self._turns.serving())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
+        groups |= {group.first: group for _, group in serving}
         return HistorySnapshot(
             next_seq=self.next_seq,
             runs=self.branch.runs(),
@@ -401,6 +420,8 @@ class History:
             kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
             last_sealed=self.last_sealed,
+            serving=tuple([(call, group.first) for call, group in serving]),
+            turns=self._turns.turns if open_calls else (),
         )
 
     def restore(self, saved: HistorySnapshot, kept: Sequence[MessageAdded]) -> None:
@@ -410,10 +431,14 @@ class History:
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
         self.evicted_length = len(self.branch)
         self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
+        for call, first in saved.serving:
+            self._turns.serve(call, groups[first])
+        self._turns.turns = saved.turns
         self._apart = {seq: group for group in groups.values() for seq in group.members}
         self._pins = dict(saved.pins)
         self.load_into(kept)
         self.last = self._held[self.branch[-1]] if self.branch else None
+        self._turns.last_role = self.last.reading.role if self.last is not None else ""
         self.newest = None if saved.newest is None else self._held[saved.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
@@ -440,9 +465,10 @@ def _is_reminder(reading: ParsedMessage) -> bool:
 def _group_mark(group: MessageGroup) -> GroupSnapshot:
     orphans = tuple((seq, tuple(paths)) for seq, paths in group.orphans.items())
     answered = tuple(sorted(group.answered))
-    return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans)
+    return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans, group.serving)
 
 
 def _group(saved: GroupSnapshot) -> MessageGroup:
     orphans = {seq: list(paths) for seq, paths in saved.orphans}
-    return MessageGroup(saved.first, list(saved.members), saved.open_calls, set(saved.answered), orphans)
+    answered = set(saved.answered)
+    return MessageGroup(saved.first, list(saved.members), saved.open_calls, answered, orphans, saved.serving)

@@ -1,9 +1,9 @@
 """Load evicted messages, groups and past states from the store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from backscroll.errors import CorruptionError
-from backscroll.history.groups import MessageGroup, rebuild_groups
+from backscroll.history.groups import Late, MessageGroup, rebuild_groups
 from backscroll.history.history import Entry, History, check_counts
 from backscroll.history.log import (
     Checkpoint,
@@ -18,7 +18,8 @@ from backscroll.history.log import (
 )
 from backscroll.history.log_reader import LogReader
 from backscroll.history.plan import newest
-from backscroll.messages import Message, read_message
+from backscroll.messages import Message, ParsedMessage, read_message
+from backscroll.messages.contents import may_answer
 from backscroll.ports import Operation, T
 
 CHUNK = 500  # messages loaded at once when many are searched
@@ -39,7 +40,7 @@ def fetch(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation
             group, reading = MessageGroup(event.seq, [event.seq]), read_message(event.message)
             with reader.at(event.seq):
                 check_counts(event, reading)
-            loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group)
+            loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group, event.late)
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 
@@ -88,13 +89,29 @@ def _members(history: History, reader: LogReader, seq: int) -> Operation[set[int
     while True:
         place = history.branch.position(first)
         seen = yield from reader.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
-        found = rebuild_groups(
-            {each.seq: read_message(each.message) for each in seen}, {each.seq: _within(each, first) for each in seen}
-        )
-        earliest = min([first, *(low for each in seen if each.seq in found[first].members for low in each.joins or ())])
-        if earliest == first and (not found[first].open_calls or place + ahead >= len(history.branch)):
-            return set(found[first].members)
+        readings = {each.seq: read_message(each.message) for each in seen}
+        late = {each.seq: each.late for each in seen if each.late}
+        found = rebuild_groups(readings, {each.seq: _within(each, first) for each in seen}, late)
+        group = found[first]
+        earliest = min([first, *(low for each in seen if each.seq in group.members for low in each.joins or ())])
+        whole = not (_waits(group, readings, late) or group.serving) or place + ahead >= len(history.branch)
+        if earliest == first and whole:
+            return set(group.members)
         first, ahead = earliest, ahead * 4
+
+
+def _waits(group: MessageGroup, readings: Mapping[int, ParsedMessage], late: Mapping[int, Late]) -> bool:
+    """Return whether a call of the group has no result among these messages, not even one that came too late."""
+    if not group.open_calls:
+        return False
+    came = [readings[seq].results[index][0] for seq, found in late.items() for index, _, _ in found]
+    calls = [
+        call
+        for seq in group.members
+        for number, call in enumerate(readings[seq].calls)
+        if (seq, number) not in group.answered
+    ]
+    return any(not any(may_answer(answer, call) for answer in came) for call in calls)
 
 
 def _within(event: MessageAdded, first: int) -> tuple[int, ...]:

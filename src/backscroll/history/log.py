@@ -26,6 +26,8 @@ class MessageAdded:
     """Name and version of the tokenizer. Counts of another one cannot be added to these."""
     joins: tuple[int, ...] | None = ()
     """The first `seq`s of the groups whose calls it answers. `None`: not recorded."""
+    late: tuple[tuple[int, str, bool], ...] = ()
+    """Its results that join no group, as `groups.Late`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,7 @@ class GroupSnapshot:
     open_calls: int
     answered: tuple[tuple[int, int], ...]
     orphans: tuple[tuple[int, tuple[Path, ...]], ...]
+    serving: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +327,10 @@ class HistorySnapshot:
     """The newest reminder: stored once, and valid until the next one."""
     last_sealed: int = -1
     """The newest message with sealed reasoning."""
+    serving: tuple[tuple[str, int], ...] = ()
+    """Calls of server tools without a result: id, first `seq` of the group."""
+    turns: tuple[tuple[int, int], ...] = ()
+    """As `GroupIndex.turns`, if calls are open."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,14 @@ class Plan:
     """Why the model asked for it. `None`: it did not."""
     native: NativeBlock | None = None
     """The provider's block that represents the `Native` edits. `None`: there are none."""
+    waited: tuple[tuple[int, int], ...] = ()
+    """Calls that a request of the lane showed without their result, as `seq` and number of the call in its message.
+    Their placeholder stays, and a result that comes later is shown where it came.
+    """
+    heals: bool = True
+    """Whether views heal odd messages. False in plans of stores that an older version wrote, until they are replaced:
+    the provider's cache has what was sent under them.
+    """
     text_weights: tuple[TextWeight, ...] = field(default=(), compare=False)
     """Weights of the texts that Backscroll adds to the view, so that no one who reopens the session counts them."""
 
@@ -194,6 +202,11 @@ class Plan:
         return found
 
 
+def plan_of_new_lane(plan: Plan) -> Plan:
+    """Return the plan from which a lane starts that sent nothing yet."""
+    return replace(plan, waited=(), heals=True) if plan.waited or not plan.heals else plan
+
+
 def same_view(one: Plan, other: Plan) -> bool:
     """Return whether both plans give the same view of a branch."""
     return one is other or (
@@ -203,6 +216,8 @@ def same_view(one: Plan, other: Plan) -> bool:
         and one.digest.begun == other.digest.begun
         and one.no_reasoning == other.no_reasoning
         and one.native == other.native
+        and one.heals == other.heals
+        and one.waited == other.waited
     )
 
 
@@ -219,6 +234,7 @@ def same_until(one: Plan, other: Plan, last: int) -> bool:
         and one.digest.notes == other.digest.notes
         and one.digest.begun == other.digest.begun
         and one.summary_after == other.summary_after
+        and one.heals == other.heals
     )
 
 
@@ -330,6 +346,7 @@ def until(plan: Plan, last: int) -> Plan:
         summary_after=_place_of_summary(plan, edits),
         digest=replace(plan.digest, notes=notes, reserve=reserve, removed=removed, begun=begun),
         no_reasoning=up_to(plan.no_reasoning, last),
+        waited=tuple([call for call in plan.waited if call[0] <= last]),
     )
 
 

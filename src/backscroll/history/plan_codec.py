@@ -101,6 +101,10 @@ class PlanRecords:
             body["no_reasoning"] = plan.no_reasoning
         if plan.text_weights:
             body["text_weights"] = plan.text_weights
+        if plan.waited:
+            body["waited"] = plan.waited
+        if not plan.heals:
+            body["unhealed"] = True
         if plan.native is not None:
             block = self._natives.get(lane)
             same = block is not None and block[1] == plan.native
@@ -112,8 +116,14 @@ class PlanRecords:
             return body | {"digest_at": known[0]}
         return body | {"digest": _digest(plan.digest)}
 
-    def read(self, lane: str, body: Body) -> Plan:
-        """Decode a plan. Raises the standard library's errors for anything else."""
+    def read(self, lane: str, body: Body, *, heals: bool = True) -> Plan:
+        """Decode a plan. Raises the standard library's errors for anything else.
+
+        Args:
+            lane: Its lane.
+            body: The encoded plan.
+            heals: The record was written by a version that heals.
+        """
         digest = NO_DIGEST
         if "digest" in body:
             digest = self._read_digest(body["digest"])
@@ -128,7 +138,11 @@ class PlanRecords:
             native = self._native_at(lane, body["native_at"])
         weights = tuple(TextWeight(*each) for each in body.get("text_weights", ()))
         place = body["number"], body["after"]
-        plan = Plan(edits, *place, digest, body.get("last"), bare, body.get("reason"), native, weights)
+        waited = tuple((seq, number) for seq, number in body.get("waited", ()))
+        plan = Plan(
+            edits, *place, digest, body.get("last"), bare, body.get("reason"), native, waited,
+            heals and not body.get("unhealed", False), weights,
+        )  # fmt: skip  # one thought
         return without_lost(plan) if native is None else plan
 
     def _read_native(self, body: Body) -> NativeBlock:

@@ -71,6 +71,14 @@ def names_of(call: str) -> tuple[str, ...]:
     return (call, name, f"function: {known}") if space and name.startswith("function:") else (call,)
 
 
+def call_names(call: str) -> tuple[str, str]:
+    """Return the function and the id by which a model knows a call; either may be empty."""
+    if not call.startswith("function:"):
+        return "", call
+    name, _, known = call.removeprefix("function:").partition(" ")
+    return name, "" if known.startswith("#") else known
+
+
 def matched(answers: Sequence[str], waiting: Iterable[tuple[tuple[int, int], str]]) -> list[str]:
     """Return for each response the id of the call that it answers; its own where no call fits.
 

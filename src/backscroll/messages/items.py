@@ -25,6 +25,8 @@ PAIRS = {
 }
 """Calls that another item answers, each with that item's type."""
 OUTPUTS = frozenset(PAIRS.values())
+NOT_TEXT = ("mcp_approval_response", "tool_search_output")
+"""Answers that work as items only: they are never sent as text."""
 _ANSWERED = frozenset(
     (
         "mcp_call", "mcp_list_tools", "web_search_call", "file_search_call", "code_interpreter_call",

@@ -8,8 +8,18 @@ from backscroll.messages.blocks import read_blocks, read_calls, read_outside_con
 from backscroll.messages.content_parts import read_parts
 from backscroll.messages.contents import is_content, matched, speaker
 from backscroll.messages.item_parts import read_item
-from backscroll.messages.items import KEPT, is_compaction, is_item, programs_of, role_of
+from backscroll.messages.items import (
+    KEPT,
+    NOT_TEXT,
+    call_id,
+    is_compaction,
+    is_item,
+    kind_of,
+    programs_of,
+    role_of,
+)
 from backscroll.messages.parts import Kind, Part, Path, compact
+from backscroll.messages.server_tools import open_ends
 
 SYSTEM_ROLES = ("system", "developer")
 """`developer` is the newer name of the same role."""
@@ -42,8 +52,8 @@ class ParsedMessage:
     """The role, flags and parts of one message."""
 
     __slots__ = (
-        "by_name", "calls", "continues", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid",
-        "role",
+        "by_name", "calls", "continues", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid",
+        "role", "served", "serves",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
@@ -66,6 +76,12 @@ class ParsedMessage:
         """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
         self.continues: tuple[str, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
+        self.fixed: tuple[str, ...] = ()
+        """Ids of calls whose results here are no text: an approval, or the tools that a search found."""
+        self.serves: tuple[str, ...] = ()
+        """Ids of calls of the provider's own tools without a result here: a later message may begin with it."""
+        self.served: tuple[str, ...] = ()
+        """Ids of such calls in earlier messages whose results are here."""
         self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
         self.is_user_turn: bool = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
@@ -171,8 +187,13 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     if type(content) is list and any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
     reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
-    if reading.calls and type(content) is list:
-        reading.continues = programs_of(content)
+    if type(content) is list and role == "tool":
+        reading.fixed = tuple([call_id(block) for block in content if kind_of(block) in NOT_TEXT])
+    if type(content) is list and role == "assistant":
+        if reading.calls:
+            reading.continues = programs_of(content)
+        if any(part.kind == "opaque" for part in parts):
+            reading.serves, reading.served = open_ends(content)
     return reading
 
 
@@ -185,6 +206,8 @@ def _read_content(message: dict[str, Any]) -> ParsedMessage:
     parts = tuple(read_parts(message["parts"]))
     reading = ParsedMessage(speaker(message), parts, flags, any(part.is_sealed for part in parts), None)
     reading.by_name = bool(reading.results)
+    if any(part.kind == "opaque" for part in parts):
+        reading.serves, reading.served = open_ends(message["parts"])
     return reading
 
 

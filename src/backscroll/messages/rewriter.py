@@ -7,7 +7,7 @@ decides *what* to replace.
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from backscroll.messages.contents import CALLS, answers_in, content_of, held, is_content, response_to
@@ -161,8 +161,11 @@ def _is_bedrock(block: Any) -> bool:
     return type(block) is dict and "type" not in block and not _BEDROCK_KEYS.isdisjoint(block)
 
 
-def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:
-    """Complete the result messages of one round with "[no result recorded]" for these calls of `message`.
+def answer_missing(
+    message: Message, calls: Sequence[Part], results: list[Message], text: Callable[[Part], str] = lambda _: NO_RESULT
+) -> list[Message]:
+    """Complete the result messages of one round with a placeholder, of the text that `text` returns, for these calls of
+    `message`.
 
     The Responses API and dialects with a tool role get messages behind the recorded ones. Anthropic, Bedrock and Gemini
     require all results of a round in one user message: a block is added to the recorded message, or one message is
@@ -170,15 +173,16 @@ def answer_missing(message: Message, calls: Sequence[Part], results: list[Messag
     """
     messages, blocks = list(results), []
     for call in calls:
-        block = _result_block(message, call)
+        said = text(call)
+        block = _result_block(message, call, said)
         if block is not None:
             blocks.append(block)
         elif (item := _item_at(message, call.path)) is not None:
-            messages.append(answer_of(item, NO_RESULT))
+            messages.append(answer_of(item, said))
         elif call.path[0] == "function_call":
-            messages.append({"role": "function", "name": call.name or "", "content": NO_RESULT})
+            messages.append({"role": "function", "name": call.name or "", "content": said})
         else:
-            messages.append({"role": "tool", "tool_call_id": call.id or "", "content": NO_RESULT})
+            messages.append({"role": "tool", "tool_call_id": call.id or "", "content": said})
     if not blocks:
         return messages
     key = "parts" if is_content(message) else "content"
@@ -204,15 +208,15 @@ def _is_result(block: Any) -> bool:
     return "toolResult" in block or block.get("type") == "tool_result" or answers_in(block) is not None
 
 
-def _result_block(message: Message, call: Part) -> dict[str, Any] | None:
+def _result_block(message: Message, call: Part, text: str) -> dict[str, Any] | None:
     if call.path[0] == "parts":
         found = held(message["parts"][call.path[1]], CALLS)
-        return None if found is None else response_to(found[1], NO_RESULT)
+        return None if found is None else response_to(found[1], text)
     if call.path[0] != "content":
         return None
     block = message["content"][call.path[1]]
     if "toolUse" in block:
-        return {"toolResult": {"toolUseId": call.id or "", "status": "error", "content": [{"text": NO_RESULT}]}}
+        return {"toolResult": {"toolUseId": call.id or "", "status": "error", "content": [{"text": text}]}}
     if block.get("type") == "tool_use":
-        return {"type": "tool_result", "tool_use_id": call.id or "", "content": NO_RESULT, "is_error": True}
+        return {"type": "tool_result", "tool_use_id": call.id or "", "content": text, "is_error": True}
     return None  # Amplifier's block-only calls are answered by messages of the tool role

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
 from backscroll import events
 from backscroll.errors import ConfigurationError, ConflictError, MessageError
-from backscroll.history.groups import GroupPreview
+from backscroll.history.groups import ALONE, GroupPreview
 from backscroll.history.history import History
+from backscroll.history.loading import fetch as fetch_entries
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
+from backscroll.history.log_reader import LogReader
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
 from backscroll.messages.contents import may_answer
 from backscroll.ports import LONG, Ask, Operation
@@ -29,6 +32,10 @@ from backscroll.view.ephemerals import Ephemeral
 
 Read = tuple[Message, ParsedMessage, Counts]
 _MOST_EPHEMERALS = 256
+_SEARCHED = 1_000
+"""Messages that are searched for the call of a result that answers no open one: a tool that reports twice does so soon,
+and an agent that invents ids must not read a whole log for each.
+"""
 
 
 class Addition(NamedTuple):
@@ -39,6 +46,8 @@ class Addition(NamedTuple):
     counts: Counts
     event: MessageAdded | None
     """`None`: the message is never stored."""
+    late: tuple[tuple[int, int | None, int], ...] = ()
+    """As `Joining.late`."""
 
 
 def append(state: SessionState, messages: Sequence[object], id: str | None = None) -> Operation[int]:
@@ -88,8 +97,9 @@ def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[
 
 def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Operation[bool]:
     first = state.history.next_seq
-    joining = state.history.joining() if any(each.calls or each.results for _, each, _ in read) else None
+    joining = state.history.joining() if any(map(_pairs, read)) else None
     added = list(additions(read, first, state.config.counted_by(), joining))
+    added = yield from with_tools(state.history, state.reader, added)
     happening: list[LogEvent] = [addition.event for addition in added if addition.event is not None]
     if id is not None:
         digested = state.config.redact is not None  # an id may hold what a message must not
@@ -123,7 +133,7 @@ def _repeated(state: SessionState, known: IdempotencyKeyUsed, messages: list[Mes
 
 def add(state: SessionState, addition: Addition) -> None:
     """Apply one addition whose event is stored."""
-    reading, message, counts, event = addition
+    reading, message, counts, event, _ = addition
     if event is None:
         after = state.history.branch[-1] if state.history.branch else -1
         digest = sha256(json.dumps(message).encode()).hexdigest()
@@ -135,10 +145,10 @@ def add(state: SessionState, addition: Addition) -> None:
         state.pending_notifications.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
     entry = state.history.append(event, reading)
     state.follow(event)
-    if reading.results and entry.group.orphans and entry.seq in entry.group.orphans:
-        state.pending_notifications.append(
-            (events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]})
-        )
+    unknown = [reading.results[index][0] for index, tool, _ in event.late if not tool]
+    if unknown:
+        payload = {"seq": entry.seq, "ids": unknown, "open": state.history.waiting()}
+        state.pending_notifications.append((events.ORPHAN_RESULT, payload))
     if state.listened_to:
         length = sum([len(part.text) for part in reading.parts])
         added = {"role": reading.role, "content_length": length, "total_messages": len(state.history.branch)}
@@ -150,6 +160,12 @@ def passing(reading: ParsedMessage) -> bool:
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
+def _pairs(read: Read) -> bool:
+    """Return whether a message holds half of a pair of call and result."""
+    reading = read[1]
+    return bool(reading.calls or reading.results or reading.serves or reading.served)
+
+
 def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: GroupPreview | None) -> Iterator[Addition]:
     """Yield the effects of adding these messages, in order; the first stored one gets `next_seq`.
 
@@ -159,9 +175,53 @@ def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Gro
         if passing(reading):
             yield Addition(reading, message, counts, None)
         else:
-            joins = () if joining is None else joining.of(next_seq, reading)
-            yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins))
+            joins, late = ALONE if joining is None else joining.of(next_seq, reading)
+            yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins), late)
             next_seq += 1
+
+
+def with_tools(history: History, reader: LogReader, added: list[Addition]) -> Operation[list[Addition]]:
+    """Return the additions, with the names of the tools whose results join no group."""
+    found: list[Addition] = []
+    for addition in added:
+        if addition.late and addition.event is not None:
+            late = []
+            for index, seq, number in addition.late:
+                answer = addition.reading.results[index][0]
+                tool = yield from _tool_of(history, reader, found, answer, seq, number)
+                late.append((index, tool, seq is None and bool(tool)))
+            addition = addition._replace(event=replace(addition.event, late=tuple(late)))  # noqa: PLW2901  rarely so
+        found.append(addition)
+    return found
+
+
+def _tool_of(
+    history: History, reader: LogReader, before: Sequence[Addition], answer: str, seq: int | None, number: int
+) -> Operation[str]:
+    """Return the name of the tool that a result is from; empty if no call is found.
+
+    Args:
+        history: The history.
+        reader: Reads its log.
+        before: What is added before the result.
+        answer: The id of the call, or what a response of Gemini names.
+        seq: The message of the open call. `None`: the call has a result already, or there is none.
+        number: The number of the open call in its message.
+    """
+    new = {addition.event.seq: addition.reading for addition in before if addition.event is not None}
+    if seq is not None:
+        call_reading = new.get(seq)
+        if call_reading is None:
+            (entry,) = yield from fetch_entries(history, reader, [seq])
+            call_reading = entry.reading
+        return call_reading.call_parts[number].name or ""
+    branch = history.branch
+    newest = yield from fetch_entries(history, reader, list(branch.between(max(0, len(branch) - _SEARCHED), len(branch))))
+    for reading in [*reversed(new.values()), *(entry.reading for entry in reversed(newest))]:
+        for part in reading.parts:
+            if part.kind == "call" and may_answer(answer, part.id or ""):
+                return part.name or ""
+    return ""
 
 
 def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, outrun: bool) -> str | None:

@@ -7,7 +7,7 @@ from backscroll.history.loading import chunks, fetch_messages, load_group, past
 from backscroll.history.log import PinChanged, Rewound
 from backscroll.messages import Message, all_validated, read_new, same_json
 from backscroll.ports import Ask, Operation
-from backscroll.session.append import add, additions
+from backscroll.session.append import add, additions, with_tools
 from backscroll.session.past import state_before_next, stored_messages
 from backscroll.session.restoring import Kept, Match, match
 from backscroll.session.state import SessionState
@@ -79,6 +79,7 @@ def _replace(state: SessionState, messages: Sequence[Message], known: int, kept:
     before = (yield from past(state.history, state.reader, back[0].to)) if back else None
     joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
     added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
+    added = yield from with_tools(before or state.history, state.reader, added)
     stored = [addition.event for addition in added if addition.event is not None]
     if not (yield from commit(state, [*back, *stored])):
         return None

@@ -15,7 +15,6 @@ from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
-from backscroll.view.cache_marks import blocks_of
 from backscroll.view.view import replaced_by_prompt
 
 State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
@@ -115,9 +114,6 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
         if isinstance(gap, Digest) and prose is not None and prose.first <= entry.seq <= prose.last:
             return "digested", f"{gap.by}, summarized by {prose.by or 'a model'}{reasons.asked}"
         return "digested" if isinstance(gap, Digest) else "left out", gap.by + reasons.asked
-    orphans = entry.group.orphans.get(entry.seq, ())
-    if () in orphans or (orphans and len(orphans) == len(entry.reading.results) == len(blocks_of(entry.message))):
-        return "left out", "answers no call of this branch"
     if reasons.prompt and replaced_by_prompt(entry):
         return "left out", "replaced by the system prompt factory"
     if edits:

@@ -11,6 +11,7 @@ from backscroll.compaction.triggers import Due
 from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange, united
+from backscroll.messages.heal_rules import SENT
 from backscroll.ports import Notification
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.view import View
@@ -43,10 +44,19 @@ def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
             name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
             reports.append((name, {"lane": lane.name, "seq": seq}))
         view.changes.clear()
+    lane.moved = lane.moved or bool(reports)
+    reports += _healed(lane, view)
     if (lane.stale or lane.unlike_sent) and not shows_sealed(view, lane.outdated):
         lane.stale = lane.unlike_sent = ()
-    lane.moved = lane.moved or bool(reports)
     return reports
+
+
+def _healed(lane: LaneState, view: View) -> list[Notification]:
+    """Return a notification for each message that the view heals for the first time."""
+    new = [each for each in dict.fromkeys(view.healed) if each not in lane.healed]
+    view.healed.clear()
+    lane.healed.update(new)
+    return [(events.HEALED, {"lane": lane.name, "seq": seq, "rule": rule, "sent": SENT[rule]}) for seq, rule in new]
 
 
 def _goes_on(lane: LaneState, view: View, now: PolicyInput) -> bool:
@@ -104,7 +114,10 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     """
     last = now.history.last.seq if now.history.last else None
     bare = united(lane.plan.no_reasoning, lane.outdated)
-    plan = replace(earlier, number=lane.plan.number + 1, last=last, no_reasoning=bare)
+    now_shown = lane.plan.waited, lane.plan.heals
+    plan = replace(
+        earlier, number=lane.plan.number + 1, last=last, no_reasoning=bare, waited=now_shown[0], heals=now_shown[1]
+    )
     old = lane.view
     view = bound_view(
         old if lane.around.binds else None,

@@ -32,7 +32,7 @@ from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
 from backscroll.session.system_prompt import prompt_of
 from backscroll.view.ephemerals import unstored
-from backscroll.view.rendering import Sources
+from backscroll.view.group_rendering import Sources
 from backscroll.view.segment import BLOCK, EPHEMERAL, SUMMARY, Segment
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary", "native"))

@@ -34,7 +34,7 @@ from backscroll.history.log import (
 )
 from backscroll.history.log_reader import LogReader
 from backscroll.history.memory_log import MemoryLog
-from backscroll.history.plan import Plan, same_view, without, without_native
+from backscroll.history.plan import Plan, plan_of_new_lane, same_view, without, without_native
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.ports import Tokenizer
@@ -254,6 +254,8 @@ class SessionState:
         if isinstance(event, RequestRecorded):
             self.answering = event.lane
             lane.passing = event.ephemerals
+            if self.history.waits:
+                lane.wait_for(self.history.waiting_calls())
             newest = self.history.last
             if newest is None or newest.seq != event.last:
                 self._forget_if_rewound(lane, event.last)
@@ -285,7 +287,7 @@ class SessionState:
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
-        joined = None
+        joined, answered = None, frozenset[tuple[int, int]]()
         if isinstance(event, MessageAdded):
             if len(self.lanes) > 1:
                 self._follow_in_other_lanes(event)
@@ -294,12 +296,15 @@ class SessionState:
             joined = self.history.entry(event.seq).group
             if joined.first == event.seq:
                 return
+            answered = self.history.answered
         if isinstance(event, Rewound):
             self.ephemerals = [found for found in self.ephemerals if found.after <= event.to]
             self.given.cut(len(self.history.branch))
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
+            if answered and answered.issubset(lane.plan.waited):
+                continue  # the lane shows the result where it came
             found = (
                 lane.readmit(joined, self.history.last_sealed)
                 if joined is not None
@@ -355,6 +360,7 @@ class SessionState:
 
     def _plan_to_start_from(self, name: str) -> Plan:
         plan = Plan() if self.newest_lane is None else self.lanes[self.newest_lane].plan
+        plan = plan_of_new_lane(plan)  # which sent nothing yet
         config = self.config
         if plan.native is None or (config.compacts(name) and reads_block(config.model(name), plan.native.model)):
             return plan

@@ -1,40 +1,37 @@
-"""Render a group with its edits as messages: the same input gives the same messages.
+"""Write the texts of a view, and the parts that a plan edits: the same input gives the same texts.
 
-This module also holds the wording of everything synthetic in a view. Synthetic text exists in views only, never in the
-history.
+`group_rendering.py` puts the messages of a group together. This module also holds the wording of everything synthetic in
+a view. Synthetic text exists in views only, never in the history.
 """
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.history.plan import LINES, Clear, DigestLine, Excerpt, Gap, Native, Plan, reference, untold
-from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
+from backscroll.messages import Message, Part
+from backscroll.messages.contents import call_names
+from backscroll.messages.healing import encodable, is_complete
 from backscroll.messages.parts import Path
-from backscroll.messages.rewriter import (
-    answer_missing,
-    clip_arguments,
-    clip_text,
-    leave_out,
-    mask_arguments,
-    replace,
-)
+from backscroll.messages.rewriter import clip_arguments, clip_text, mask_arguments, replace
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
-Edits = Mapping[int, Sequence[Excerpt | Clear]]
-Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
-LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE)
+WAITING = "[no result recorded yet: it is still waited for, or the process ended before this was recorded]"
+"""The placeholder for a result: no later view may change it, and the result may still come."""
+CUT_CALL = "[not run: the call was cut off before its arguments were complete"
+LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE, WAITING)
 """The lines that any view may need."""
 _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
 """How a turn's line may begin if code wrote it; `escaping.quoted` keeps messages from imitating these."""
+_END = re.compile(r"<(?=\s*/?\s*result\s*>)", re.IGNORECASE)
+_BEGAN = 200  # characters of cut arguments that a placeholder quotes: a path or a command, and not a whole file
 _RUN, _SHORT = 3, 200  # users' words in a row that share a reference, at least; characters of each, at most
 _LISTED_RANGES = 8  # a summary that lists more ranges would itself need compaction
 
@@ -87,63 +84,12 @@ def edited_counts(
         counts[number] = Count(0)
     for edit in edits:
         counts[edit.part] = edit.count
-    gone = frozenset(orphans)
+    gone = frozenset(orphans)  # in plans that do not heal
     if gone:
         for number, part in enumerate(entry.reading.parts):
             if () in gone or part.path[:2] in gone:
                 counts[number] = Count(0)
     return tuple(counts)
-
-
-def unanswered(group: MessageGroup, entry: Entry) -> list[Part]:
-    """Return the calls of this message that have no result."""
-    if not group.open_calls:
-        return []
-    return [part for number, part in enumerate(entry.reading.call_parts) if (entry.seq, number) not in group.answered]
-
-
-def render_group(
-    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int] = ()
-) -> tuple[list[Message], Sources | None]:
-    """Render one group: the call first, then its results in order of arrival.
-
-    Args:
-        group: The group.
-        entries: Its messages, in order.
-        edits: The plan's excerpts and clearings.
-        pending: The group is the newest, so calls without a result stay open. Elsewhere a synthetic result closes them.
-        bare: Entries that are shown without their reasoning, by `seq`.
-
-    Returns:
-        The messages, and the entries that each is made of; None if these correspond one to one.
-    """
-    messages: list[Message] = []
-    owners: list[Entry] = []
-    open_calls: list[tuple[Message, list[Part]]] = []
-    for entry in entries:
-        message: Message | None = entry.message
-        if entry.seq in edits:
-            message = rewrite(entry, edits[entry.seq])
-        if message is not None and entry.seq in group.orphans:
-            message = leave_out(message, group.orphans[entry.seq])
-        if message is not None and entry.seq in bare:
-            message = without_reasoning(message)
-        if message is None:
-            continue
-        messages.append(sendable(message) if entry.reading.role == "assistant" or "parts" in message else message)
-        owners.append(entry)
-        if group.open_calls and not pending and (calls := unanswered(group, entry)):
-            open_calls.append((entry.message, calls))
-    for call, parts in open_calls:
-        at = next(n for n, entry in enumerate(entries) if entry.message is call) + 1
-        messages[at:] = answer_missing(call, parts, messages[at:])
-    if len(entries) == 1 and not entries[0].reading.results:
-        return messages, None  # nearly every group without calls
-    if not any(entry.reading.results for entry in entries) or not rounds.out_of_place([e.reading for e in entries]):
-        return messages, None
-    found, sources = rounds.arranged(messages)
-    known = len(owners)  # the rest was made here, for calls without a result
-    return found, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
 
 
 def summary_text(plan: Plan, ranges: Sequence[tuple[int, int]] | None = None) -> str:
@@ -274,6 +220,41 @@ def note_text(note: DigestLine, text: str | None = None) -> str:
     if kind in LINES:
         return f"  {text}"
     return f"{reference(first, last)} {_WHO.get(kind, '')}{text}"
+
+
+def placeholder(call: Part) -> str:
+    """Return the text that replaces the result of a call: what is known of a call that was cut off, else that it is
+    waited for.
+    """
+    if is_complete(call) or not call.text.strip():
+        return WAITING
+    began = escaped(encodable(call.text[:_BEGAN]))
+    return f"{CUT_CALL}; they begin: {began}]"
+
+
+def frame(seq: int, call: str, tool: str) -> tuple[str, str]:
+    """Return the lines before and after the text of a result that is shown where it came.
+
+    Args:
+        seq: The message that holds it.
+        call: The id of the call that it answers, or for Gemini what the response names.
+        tool: The called tool; empty if the session has no such call.
+    """
+    name, known_as = call_names(call)
+    name, ref = tool or name, reference(seq)
+    if not tool:
+        return f"Result of an unknown call {escaped(known_as or name)} {ref}:\n<result>\n", "\n</result>"
+    of = f"{escaped(name)} ({escaped(known_as)})" if known_as else escaped(name)
+    return f"Later result of {of} {ref}:\n<result>\n", "\n</result>"
+
+
+def framed(text: str, seq: int, around: tuple[str, str]) -> str:
+    """Return the text of a result in its frame, without anything that could be read as ours, except references of its
+    own message, which a plan's edits wrote.
+    """
+    text = _END.sub("&lt;", escaped(encodable(text)))
+    own = re.sub(rf"\(ref:({seq}\.\d+)\)", r"[ref:\1]", text)
+    return f"{around[0]}{own}{around[1]}"
 
 
 def gap_line(gap: Gap) -> str:

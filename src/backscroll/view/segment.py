@@ -6,6 +6,7 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.history.plan import Clear, Excerpt, Gap
 from backscroll.messages import Message
+from backscroll.messages.heal_rules import HealRule
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
 from backscroll.tokens.usage import NOTHING, Estimate
 
@@ -47,3 +48,5 @@ class Segment:
     """Sums of its media, if the lane has limits of them."""
     text: str | None = None
     """The text, if Backscroll added it."""
+    heals: tuple[tuple[int, HealRule], ...] = ()
+    """Which of its entries are healed, by `seq`, and the rule of each."""

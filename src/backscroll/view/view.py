@@ -15,6 +15,8 @@ from backscroll.history.plan import Clear, Excerpt, Gap, Native, Plan, untold
 from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable
 from backscroll.messages.contents import MODEL, is_content
+from backscroll.messages.heal_rules import HealRule
+from backscroll.messages.healing import encodable
 from backscroll.messages.rewriter import plain, shape_among
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
@@ -23,11 +25,17 @@ from backscroll.view import rendering
 from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.group_rendering import render_group
+from backscroll.view.lane_groups import LaneGroups
 from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
 Change = Literal["late result", "unanswered call"]
+_ADDED: dict[HealRule, int] = {
+    "late_result": 160, "second_result": 160, "unknown_call": 160, "open_call": 900, "empty_text": 40,
+}  # fmt: skip  # one thought
+"""Bytes that healing a message may add: a frame with the names of tool and call, or what cut arguments began with."""
 
 
 class View:
@@ -45,8 +53,11 @@ class View:
         """Tokens of the summary, by the upper estimate."""
         self.changes: list[tuple[Change, int]] = []
         """What broke the older prefix since this was last cleared, with the `seq` that did it."""
+        self.healed: list[tuple[int, HealRule]] = []
+        """What was healed since this was last cleared."""
         self._around = around
         self._history = history
+        self._lane_groups = LaneGroups(history)
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
         self._copier = Copier()
@@ -86,7 +97,7 @@ class View:
             segments.append(view._synthetic(PROMPT, "system", prompt, None, old))
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
-            entry, gap = history.entry(seq), gap_before or gap
+            entry, gap = view._lane_groups.entry(seq, plan), gap_before or gap
             if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
                 view._aside.append(seq)
                 continue
@@ -137,7 +148,7 @@ class View:
         """Add what was appended since the last update. `epoch` must equal the history's. `reuse`: a view that shows it
         already.
         """
-        self._history = history
+        self._history = self._lane_groups.history = history
         old = {} if reuse is None else {segment.key: segment for segment in reuse.segments}
         waiting = deque(found for found in ephemerals if found.number >= self._ephemerals) if ephemerals else deque()
         added = history.since(self._cursor)
@@ -228,6 +239,7 @@ class View:
         return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
 
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
+        entry = self._lane_groups.entry(entry.seq, self.plan)
         group = entry.group
         if self.prompt is not None and replaced_by_prompt(entry):
             self._aside.append(entry.seq)
@@ -258,12 +270,17 @@ class View:
     def _again(self, history: History, at: int, why: Change, seq: int) -> None:
         """Render a segment again if its group grew, and record a change of the older prefix."""
         old = self.segments[at]
-        group = old.group
-        if group is None or old.state == _state(group, history):
+        if old.group is None:
             return
-        segment = self._segment(history, history.entry(group.members[0]), {})
+        entry = self._lane_groups.entry(old.group.members[0], self.plan)
+        if old.state == _state(entry.group, history):
+            return
+        segment = self._segment(history, entry, {})
         segment.gap = old.gap
         behind = self.segments[at + 1 :]
+        if segment.messages == old.messages:
+            old.group, old.state, old.entries = segment.group, segment.state, segment.entries
+            return
         if behind or segment.messages[: len(old.messages)] != old.messages:
             self.changes.append((why, seq))
         self._cut(at)
@@ -378,18 +395,25 @@ class View:
             return Segment(
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state, None,
                 reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources, bare=bare,
-                media=reused.media,
+                media=reused.media, heals=reused.heals,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
-        entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
-        messages, sources = rendering.render_group(group, entries, self._edits, state[2], bare)
-        if edits or bare or group.orphans or sources or (group.open_calls and not state[2]):
+        entries = (entry,)
+        if group.members != [entry.seq]:
+            entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
+        rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals)
+        messages, sources, heals = rendered
+        if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, messages, bare) if messages else NOTHING
+        estimate = self._estimate(group, entries, messages, bare, heals) if messages else NOTHING
         limits = self._around.media
         media = NO_MEDIA if limits is None or not messages else self._media(entries, limits)
-        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media)
+        if heals and reused is None:
+            self.healed += heals
+        return Segment(
+            key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=heals
+        )
 
     def _media(self, entries: Sequence[Entry], limits: MediaLimits) -> RequestMedia:
         found = NO_MEDIA
@@ -405,11 +429,18 @@ class View:
         return tuple([seq for seq in group.members if covers(ranges, seq) and history.entry(seq).reading.is_sealed])
 
     def _estimate(
-        self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message], bare: Sequence[int]
+        self,
+        group: MessageGroup,
+        entries: Sequence[Entry],
+        messages: list[Message],
+        bare: Sequence[int],
+        heals: Sequence[tuple[int, HealRule]],
     ) -> Estimate:
         expected = upper = 0
+        if heals:
+            expected, upper = _added_by(heals)
         for entry in entries:
-            orphans = group.orphans.get(entry.seq, ())
+            orphans = () if self.plan.heals else group.orphans.get(entry.seq, ())
             edits = self._edits.get(entry.seq, ())
             counts = entry.counts
             if edits or orphans or entry.seq in bare:
@@ -417,7 +448,8 @@ class View:
             weight = estimate_message(entry.reading, counts, self._around.family)
             expected, upper = expected + weight.expected, upper + weight.upper
         if group.open_calls and len(messages):
-            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it replaces
+            # without healing, the line that may follow it is longer than the result that it replaces
+            filled = self._weigh(rendering.WAITING if self.plan.heals else rendering.NO_RESULT_LINE)
             expected, upper = expected + group.open_calls * filled.expected, upper + group.open_calls * filled.upper
         return Estimate(expected, upper)
 
@@ -429,7 +461,7 @@ class View:
         return Estimate(MESSAGE_TOKENS + ceil(expected), MESSAGE_TOKENS + ceil(upper))
 
     def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Segment]) -> Segment:
-        message = plain(role, text, like)
+        message = plain(role, encodable(text), like)
         reused = old.get(key)
         if reused is not None and reused.messages == [message]:
             return Segment(key, reused.messages, reused.estimate, text=text)
@@ -476,6 +508,12 @@ class View:
         return Segment(key, [sendable(ephemeral.message)], weight, media=media)
 
 
+def _added_by(heals: Sequence[tuple[int, HealRule]]) -> Estimate:
+    """Estimate what healing adds. Nothing is counted for so little: a text has at most one token for each byte."""
+    added = [_ADDED[rule] for _, rule in heals if rule in _ADDED]
+    return Estimate(sum(added) // 4, sum(added))
+
+
 def _key(segment: Segment) -> Key:
     return segment.key
 
@@ -489,7 +527,9 @@ def _speaker(message: Message) -> str:
 
 
 def _state(group: MessageGroup, history: History) -> State:
-    return tuple(group.members), group.open_calls, group.open_calls > 0 and group is history.newest
+    newest = history.newest
+    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
+    return tuple(group.members), group.open_calls, pending
 
 
 def replaced_by_prompt(entry: Entry) -> bool:

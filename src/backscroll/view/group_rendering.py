@@ -1,0 +1,159 @@
+"""Render a group with its edits as messages: the call first, then its results in order of arrival.
+
+What a provider would refuse is healed here: the history keeps each message as it came.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from backscroll.history.groups import MessageGroup
+from backscroll.history.history import Entry
+from backscroll.history.plan import Clear, Excerpt
+from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
+from backscroll.messages.heal_rules import HealRule
+from backscroll.messages.healing import healed, is_suspect
+from backscroll.messages.items import kind_of
+from backscroll.messages.late_results import as_text
+from backscroll.messages.rewriter import answer_missing, leave_out
+from backscroll.messages.server_tools import open_ends
+from backscroll.view.rendering import frame, framed, placeholder, rewrite
+
+Edits = Mapping[int, Sequence[Excerpt | Clear]]
+Sources = tuple[tuple[Entry, ...], ...]
+_APPROVAL = "mcp_approval_request"
+
+
+class RenderedGroup(NamedTuple):
+    """A group as a view shows it."""
+
+    messages: list[Message]
+    sources: Sources | None
+    """The entries that each message is made of. `None`: one to one."""
+    heals: tuple[tuple[int, HealRule], ...] = ()
+    """The entries that were healed, by `seq`, and the rule of each."""
+
+
+def render_group(
+    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int], *, heals: bool
+) -> RenderedGroup:
+    """Render one group.
+
+    Args:
+        group: The group.
+        entries: Its messages, in order.
+        edits: The plan's excerpts and clearings.
+        pending: The group is the newest: what the provider or the user still answers stays open.
+        bare: Entries that are shown without their reasoning, by `seq`.
+        heals: Heal what a provider would refuse. Otherwise calls of the newest group stay open, and results that join
+            no group are left out, as older versions did.
+    """
+    messages: list[Message] = []
+    owners: list[Entry] = []
+    found: list[tuple[int, HealRule]] = []
+    chat = heals and _in_chat(entries)
+    alone = _alone(entries) if heals and (group.serving or len(entries) > 1) and not pending else ()
+    for entry in entries:
+        message: Message | None = entry.message
+        if entry.seq in edits:
+            message = rewrite(entry, edits[entry.seq])
+        if message is not None and entry.seq in group.orphans:
+            message = _late(message, entry, group, found) if heals else leave_out(message, group.orphans[entry.seq])
+        if message is not None and entry.seq in bare:
+            message = without_reasoning(message)
+        if message is None:
+            continue
+        message = sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
+        if heals and (entry.seq in group.orphans or is_suspect(entry.reading, chat=chat)):
+            message, rules = healed(message, chat=chat, alone=alone or _cut_off(entry))
+            found += [(entry.seq, rule) for rule in rules]
+            if message is None:
+                continue
+        messages.append(message)
+        owners.append(entry)
+    for entry, parts in _open_calls(group, entries, pending, heals):
+        at = owners.index(entry) + 1
+        if heals:
+            found.append((entry.seq, "open_call"))
+        answer = partial(answer_missing, entry.message, parts, messages[at:])
+        messages[at:] = answer(placeholder) if heals else answer()
+    return _arranged(group, entries, messages, owners, tuple(dict.fromkeys(found)))
+
+
+def _arranged(
+    group: MessageGroup,
+    entries: Sequence[Entry],
+    messages: list[Message],
+    owners: Sequence[Entry],
+    found: tuple[tuple[int, HealRule], ...],
+) -> RenderedGroup:
+    """Put results directly behind their calls, and before all other content of their message."""
+    same = None if len(owners) == len(entries) else tuple([(entry,) for entry in owners])
+    if len(entries) == 1 and not entries[0].reading.results:
+        return RenderedGroup(messages, same, found)  # nearly every group without calls
+    answering = any(entry.reading.results for entry in entries)
+    if not answering or not (group.orphans or rounds.out_of_place([entry.reading for entry in entries])):
+        return RenderedGroup(messages, same, found)
+    arranged, sources = rounds.arranged(messages)
+    known = len(owners)  # the rest was made here, for calls without a result
+    return RenderedGroup(arranged, tuple([tuple([owners[at] for at in each if at < known]) for each in sources]), found)
+
+
+def _late(message: Message, entry: Entry, group: MessageGroup, found: list[tuple[int, HealRule]]) -> Message:
+    """Return the message with the results that join no group as text."""
+    known = {index: (tool, second) for index, tool, second in entry.late}
+    frames = {}
+    for index, (call, path) in enumerate(entry.reading.results):
+        if path not in group.orphans[entry.seq]:
+            continue
+        tool, second = known.get(index, ("", False))
+        rule: HealRule = "unknown_call" if not tool else "second_result" if second else "late_result"
+        found.append((entry.seq, rule))
+        frames[path] = partial(framed, seq=entry.seq, around=frame(entry.seq, call, tool))
+    return as_text(message, frames)
+
+
+def _in_chat(entries: Sequence[Entry]) -> bool:
+    """Return whether the group's calls have the shape of OpenAI's chat completions."""
+    return any(part.path[-2:-1] == ("function",) for part in entries[0].reading.parts if part.kind == "call")
+
+
+def _alone(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the calls and results of server tools whose other half is in no message of the group."""
+    if not any(entry.reading.serves or entry.reading.served for entry in entries):
+        return ()
+    blocks = [
+        block
+        for entry in entries
+        for block in entry.message.get("content") or entry.message.get("parts") or ()
+    ]
+    calls, results = open_ends(blocks)
+    return (*calls, *results)
+
+
+def _cut_off(entry: Entry) -> tuple[str, ...]:
+    """Return the results of server tools in a message whose call no message of the view has."""
+    return entry.reading.served if entry.group.first == entry.seq else ()
+
+
+def _open_calls(
+    group: MessageGroup, entries: Sequence[Entry], pending: bool, heals: bool
+) -> list[tuple[Entry, list[Part]]]:
+    """Return the calls to which the view adds a placeholder, by message."""
+    if not group.open_calls or (pending and not heals):
+        return []
+    found = []
+    for entry in entries:
+        parts = [
+            part
+            for number, part in enumerate(entry.reading.call_parts)
+            if (entry.seq, number) not in group.answered and not (pending and _asks_user(entry.message, part))
+        ]
+        if parts:
+            found.append((entry, parts))
+    return found
+
+
+def _asks_user(message: Message, call: Part) -> bool:
+    """Return whether the provider waits for the user's approval of a call."""
+    return call.path[0] == "content" and kind_of(message["content"][call.path[1]]) == _APPROVAL
