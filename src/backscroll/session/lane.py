@@ -14,6 +14,7 @@ from backscroll.history.ranges import SeqRange, united
 from backscroll.messages.heal_rules import SENT
 from backscroll.ports import Notification
 from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.lane_groups import not_loaded as pieces_not_loaded
 from backscroll.view.view import View
 
 # -- keeping up to date --
@@ -26,7 +27,7 @@ def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
         return []
     if view is not None and _goes_on(lane, view, now):
         return view.newer_not_loaded(history)
-    return history.not_loaded(seq for seq, _ in history.outside(lane.plan.gaps()))
+    return pieces_not_loaded(history, lane.plan, [seq for seq, _ in history.outside(lane.plan.gaps())])
 
 
 def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:

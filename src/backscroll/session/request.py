@@ -35,6 +35,7 @@ from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.session.tools import offer_tools
 from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
+from backscroll.view.lane_groups import not_loaded as pieces_not_loaded
 from backscroll.view.view_message import ViewMessage, with_indexes
 
 if TYPE_CHECKING:
@@ -371,7 +372,8 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
             now = state.policy_input(prompt)
             if state.history.last_sealed >= 0:  # then what the view shows decides which reasoning stays valid
                 now = yield from refresh_lane(state, lane, prompt)
-            missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
+            shown = [seq for seq, _ in state.history.outside(earlier.gaps())]
+            missing = pieces_not_loaded(state.history, lane.plan, shown)
             yield from load(state.history, state.reader, missing)
             event = undo(lane, now, earlier)
             if (yield from commit(state, [event])):

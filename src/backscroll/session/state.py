@@ -172,6 +172,8 @@ class SessionState:
         """The last reading of the clock, in seconds."""
         self.assumed = False
         """True once an assumed window was reported."""
+        self.odd = False
+        """True once it was reported that views of this session heal messages."""
         self.entered = False
         """True once the stored events are loaded."""
         self.measured = self.decides = False

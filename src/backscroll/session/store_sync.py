@@ -6,6 +6,7 @@ Operations are generators that yield effects (`ports.py`). An event that could n
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from backscroll import events
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.errors import ConflictError
@@ -129,6 +130,9 @@ def refresh_lane(
         yield from load(state.history, state.reader, missing)
     if reports := refresh(lane, now) if state.settled else (yield from _first_refresh(state, lane, now)):
         state.pending_notifications += reports
+        if not state.odd and (first := next((each for each in reports if each[0] == events.HEALED), None)):
+            state.odd = True
+            state.pending_notifications.append((events.HISTORY_ODD, first[1]))
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):

@@ -17,7 +17,7 @@ from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
 from backscroll.messages.server_tools import open_ends
-from backscroll.view.rendering import frame, framed, placeholder, rewrite
+from backscroll.view.rendering import WAITING, frame, framed, placeholder, rewrite
 
 Edits = Mapping[int, Sequence[Excerpt | Clear]]
 Sources = tuple[tuple[Entry, ...], ...]
@@ -32,6 +32,8 @@ class RenderedGroup(NamedTuple):
     """The entries that each message is made of. `None`: one to one."""
     heals: tuple[tuple[int, HealRule], ...] = ()
     """The entries that were healed, by `seq`, and the rule of each."""
+    added: int = 0
+    """Bytes of the texts that healing added, but for the usual placeholder."""
 
 
 def render_group(
@@ -50,7 +52,7 @@ def render_group(
     """
     messages: list[Message] = []
     owners: list[Entry] = []
-    found: list[tuple[int, HealRule]] = []
+    notes = _Notes([], [])
     chat = heals and _in_chat(entries)
     alone = _alone(entries) if heals and (group.serving or len(entries) > 1) and not pending else ()
     for entry in entries:
@@ -58,7 +60,7 @@ def render_group(
         if entry.seq in edits:
             message = rewrite(entry, edits[entry.seq])
         if message is not None and entry.seq in group.orphans:
-            message = _late(message, entry, group, found) if heals else leave_out(message, group.orphans[entry.seq])
+            message = _late(message, entry, group, notes) if heals else leave_out(message, group.orphans[entry.seq])
         if message is not None and entry.seq in bare:
             message = without_reasoning(message)
         if message is None:
@@ -66,7 +68,7 @@ def render_group(
         message = sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
         if heals and (entry.seq in group.orphans or is_suspect(entry.reading, chat=chat)):
             message, rules = healed(message, chat=chat, alone=alone or _cut_off(entry))
-            found += [(entry.seq, rule) for rule in rules]
+            notes.rules.extend((entry.seq, rule) for rule in rules)
             if message is None:
                 continue
         messages.append(message)
@@ -74,32 +76,38 @@ def render_group(
     for entry, parts in _open_calls(group, entries, pending, heals):
         at = owners.index(entry) + 1
         if heals:
-            found.append((entry.seq, "open_call"))
+            notes.rules.append((entry.seq, "open_call"))
+            notes.added.extend(text for part in parts if (text := placeholder(part)) != WAITING)
         answer = partial(answer_missing, entry.message, parts, messages[at:])
         messages[at:] = answer(placeholder) if heals else answer()
-    return _arranged(group, entries, messages, owners, tuple(dict.fromkeys(found)))
+    messages, sources = _arranged(group, entries, messages, owners)
+    added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
+    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
+
+
+class _Notes(NamedTuple):
+    """What healing did while a group was rendered."""
+
+    rules: list[tuple[int, HealRule]]
+    added: list[str]
 
 
 def _arranged(
-    group: MessageGroup,
-    entries: Sequence[Entry],
-    messages: list[Message],
-    owners: Sequence[Entry],
-    found: tuple[tuple[int, HealRule], ...],
-) -> RenderedGroup:
+    group: MessageGroup, entries: Sequence[Entry], messages: list[Message], owners: Sequence[Entry]
+) -> tuple[list[Message], Sources | None]:
     """Put results directly behind their calls, and before all other content of their message."""
     same = None if len(owners) == len(entries) else tuple([(entry,) for entry in owners])
     if len(entries) == 1 and not entries[0].reading.results:
-        return RenderedGroup(messages, same, found)  # nearly every group without calls
+        return messages, same  # nearly every group without calls
     answering = any(entry.reading.results for entry in entries)
     if not answering or not (group.orphans or rounds.out_of_place([entry.reading for entry in entries])):
-        return RenderedGroup(messages, same, found)
+        return messages, same
     arranged, sources = rounds.arranged(messages)
     known = len(owners)  # the rest was made here, for calls without a result
-    return RenderedGroup(arranged, tuple([tuple([owners[at] for at in each if at < known]) for each in sources]), found)
+    return arranged, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
 
 
-def _late(message: Message, entry: Entry, group: MessageGroup, found: list[tuple[int, HealRule]]) -> Message:
+def _late(message: Message, entry: Entry, group: MessageGroup, notes: _Notes) -> Message:
     """Return the message with the results that join no group as text."""
     known = {index: (tool, second) for index, tool, second in entry.late}
     frames = {}
@@ -108,8 +116,10 @@ def _late(message: Message, entry: Entry, group: MessageGroup, found: list[tuple
             continue
         tool, second = known.get(index, ("", False))
         rule: HealRule = "unknown_call" if not tool else "second_result" if second else "late_result"
-        found.append((entry.seq, rule))
-        frames[path] = partial(framed, seq=entry.seq, around=frame(entry.seq, call, tool))
+        around = frame(entry.seq, call, tool)
+        notes.rules.append((entry.seq, rule))
+        notes.added.extend(around)
+        frames[path] = partial(framed, seq=entry.seq, around=around)
     return as_text(message, frames)
 
 

@@ -4,9 +4,25 @@ A lane that sent a call without its result keeps the placeholder: what comes lat
 show the result behind its call.
 """
 
+from collections.abc import Iterable
+
 from backscroll.history.groups import GroupIndex, MessageGroup
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import Plan
+
+
+def not_loaded(history: History, plan: Plan, seqs: Iterable[int]) -> list[int]:
+    """Return what is not in memory of these entries, and of the groups that the lane shows in pieces."""
+    if not plan.waited:
+        return history.not_loaded(seqs)
+    waited, found = frozenset(plan.waited), dict[int, None]()
+    for seq in seqs:
+        entry = history.get(seq)
+        if entry is None:
+            found[seq] = None
+        elif not waited.isdisjoint(entry.group.answered):
+            found |= dict.fromkeys(history.not_loaded(entry.group.members))
+    return sorted(found)
 
 
 class LaneGroups:

@@ -26,16 +26,12 @@ from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_ma
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.group_rendering import render_group
-from backscroll.view.lane_groups import LaneGroups
+from backscroll.view.lane_groups import LaneGroups, not_loaded
 from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
 Change = Literal["late result", "unanswered call"]
-_ADDED: dict[HealRule, int] = {
-    "late_result": 160, "second_result": 160, "unknown_call": 160, "open_call": 900, "empty_text": 40,
-}  # fmt: skip  # one thought
-"""Bytes that healing a message may add: a frame with the names of tool and call, or what cut arguments began with."""
 
 
 class View:
@@ -140,9 +136,9 @@ class View:
 
     def newer_not_loaded(self, history: History) -> list[int]:
         """Return the messages appended since the last update that are not in memory."""
-        if self._cursor >= history.evicted_length:
+        if self._cursor >= history.evicted_length and not self.plan.waited:
             return []
-        return history.not_loaded(history.branch.between(self._cursor, len(history.branch)))
+        return not_loaded(history, self.plan, history.branch.between(self._cursor, len(history.branch)))
 
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = (), *, reuse: "View | None" = None) -> None:
         """Add what was appended since the last update. `epoch` must equal the history's. `reuse`: a view that shows it
@@ -401,12 +397,12 @@ class View:
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
         rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals)
-        messages, sources, heals = rendered
+        messages, sources, heals, added = rendered
         if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, messages, bare, heals) if messages else NOTHING
+        estimate = self._estimate(group, entries, messages, bare, added) if messages else NOTHING
         limits = self._around.media
         media = NO_MEDIA if limits is None or not messages else self._media(entries, limits)
         if heals and reused is None:
@@ -434,11 +430,9 @@ class View:
         entries: Sequence[Entry],
         messages: list[Message],
         bare: Sequence[int],
-        heals: Sequence[tuple[int, HealRule]],
+        added: int,
     ) -> Estimate:
-        expected = upper = 0
-        if heals:
-            expected, upper = _added_by(heals)
+        expected, upper = added // 4, added  # a byte is a token at most: so little is not counted
         for entry in entries:
             orphans = () if self.plan.heals else group.orphans.get(entry.seq, ())
             edits = self._edits.get(entry.seq, ())
@@ -506,12 +500,6 @@ class View:
         limits = self._around.media
         media = NO_MEDIA if limits is None else media_of(ephemeral.counts, limits)
         return Segment(key, [sendable(ephemeral.message)], weight, media=media)
-
-
-def _added_by(heals: Sequence[tuple[int, HealRule]]) -> Estimate:
-    """Estimate what healing adds. Nothing is counted for so little: a text has at most one token for each byte."""
-    added = [_ADDED[rule] for _, rule in heals if rule in _ADDED]
-    return Estimate(sum(added) // 4, sum(added))
 
 
 def _key(segment: Segment) -> Key:
