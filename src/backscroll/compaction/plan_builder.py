@@ -149,9 +149,7 @@ class PlanBuilder:
         if self.around.binds and next(sealed(view), None) is not None:
             self._no_reasoning = self._all_reasoning()  # what was made since follows the view before
         last = newest_seq(history)  # the model answered the view before
-        self._view.plan = replace(
-            self._view.plan, last=last, no_reasoning=self._no_reasoning, waited=view.plan.waited
-        )
+        self._view.plan = replace(self._view.plan, last=last, no_reasoning=self._no_reasoning, waited=view.plan.waited)
         self._view.advance(history, fresh, reuse=view)
         self._calibrator, self.targets = calibrator, targets
         self._gone_for, self._gone, self._follows = view, NOTHING, view

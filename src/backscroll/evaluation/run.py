@@ -17,7 +17,7 @@ from backscroll.evaluation.retention import Measure, Needs, Recalled
 from backscroll.evaluation.summarizers import SUMMARIZING_STRATEGIES, Asked, Bill, Summarizing
 from backscroll.evaluation.transcript import Message, Transcript, is_answer
 from backscroll.evaluation.validity import Judge
-from backscroll.manager.sync_manager import ContextManager
+from backscroll.manager.importing import ImportingManager
 from backscroll.messages import read_message
 from backscroll.tokens.engines import resolve
 
@@ -227,7 +227,7 @@ def backscroll_manager(
             arguments["cache_pricing"] = prices
         arguments |= further
         if summaries is None or not summarizes(strategies):
-            return ContextManager(**arguments)
+            return ImportingManager(**arguments)
         return Summarizing(summaries, **arguments)
 
     return make

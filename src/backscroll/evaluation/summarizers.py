@@ -14,7 +14,7 @@ from backscroll.compaction.summarization import Summarizer, SummarizerFunction, 
 from backscroll.integrations.summarizers.anthropic import AnthropicSummarizer
 from backscroll.integrations.summarizers.openai import OpenAISummarizer
 from backscroll.manager.driver import run_sync, run_unlocked
-from backscroll.manager.sync_manager import ContextManager
+from backscroll.manager.importing import ImportingManager
 from backscroll.ports import BackgroundTask, Operation
 from backscroll.session.store_sync import enter
 
@@ -83,7 +83,7 @@ class AtOnce(BackgroundTask):
         self._results = []
 
 
-class Summarizing(ContextManager):
+class Summarizing(ImportingManager):
     """The manager of a replay with summaries. Takes the options of `ContextManager`, and how to summarize."""
 
     def __init__(self, asked: Asked, **options: Any) -> None:

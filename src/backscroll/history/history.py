@@ -203,6 +203,10 @@ class History:
         """Yield the calls without a result, by `seq` and number of the call in its message."""
         return ((seq, number) for _, (_, seq, number) in self._turns.open())
 
+    def waiting_entries(self) -> list[Entry]:
+        """Return the messages in memory that make these calls."""
+        return [entry for seq, _ in self.waiting_calls() if (entry := self._held.get(seq))]
+
     @property
     def answered(self) -> frozenset[tuple[int, int]]:
         """The calls that the newest message with results answers in time, by `seq` and number."""
@@ -431,8 +435,8 @@ class History:
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
         self.evicted_length = len(self.branch)
         self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
-        for call, first in saved.serving:
-            self._turns.serve(call, groups[first])
+        for call, group_first in saved.serving:
+            self._turns.serve(call, groups[group_first])
         self._turns.turns = saved.turns
         self._apart = {seq: group for group in groups.values() for seq in group.members}
         self._pins = dict(saved.pins)

@@ -15,6 +15,7 @@ from backscroll.session.append import append
 from backscroll.session.branching import clear, delete, fork, pin, replace, rewind
 from backscroll.session.compact_tool import compact_definition
 from backscroll.session.explain import MessageStatus, explain
+from backscroll.session.open_calls import OpenCall, open_calls
 from backscroll.session.past import get_messages, messages_at, view_at
 from backscroll.session.request import request, undo_compaction
 from backscroll.session.request_log import RequestRecord, RequestSnapshot, get_request, list_requests
@@ -118,12 +119,16 @@ class AsyncContextManager(ManagerBase):
             The number (`seq`) of the last message; the first message of a session is 0.
 
         Raises:
-            MessageError: One of them is not a message, or holds a value that is not JSON; nothing was added.
+            MessageError: One of them is not a message, or holds what its dialect cannot send; nothing was added.
             ConflictError: The key was used for other messages, or another writer stored messages that these do not
                 follow; nothing was added.
             StoreError: The store failed.
         """
-        return await run_async(self._opened, append(self._session, messages, idempotency_key))
+        return await run_async(self._opened, append(self._session, messages, idempotency_key, strict=self._strict))
+
+    async def open_calls(self) -> list[OpenCall]:
+        """Return the tool calls without a result, oldest first, to run or refuse them after a crash."""
+        return await run_async(self._opened, open_calls(self._session))
 
     async def get_messages_for_request(
         self,
@@ -141,20 +146,17 @@ class AsyncContextManager(ManagerBase):
         provider's prompt cache is reused.
 
         Args:
-            token_budget: Input tokens of the whole request. `None`: the provider's window less its output reserve;
-                without a provider, the `budget` of the manager or the window of its `model`.
-            provider: The object whose model will answer; its window sets the budget. `None`: no provider.
-            lane: The lane of the request. A lane is a sequence of requests that share one plan and one prompt cache,
-                usually one per model.
+            token_budget: Input tokens of the whole request. `None`: the provider's window less its output reserve,
+                else the `budget` of the manager or the window of its `model`.
+            provider: The object whose model will answer; its window sets the budget.
+            lane: The lane: a sequence of requests that share one plan and one prompt cache, usually one per model.
             model: The name of the model that will answer, which gives the window and says how its provider treats
                 reasoning. Another model than the manager's has a lane of its own, named after it (`lane/model` for
                 another `lane` than "main"). `None`: the manager's.
-            overhead_tokens: Tokens of the request outside the messages and `tools`, such as a system prompt, as far as
-                the caller knows. Reported usage replaces this figure.
+            overhead_tokens: Tokens outside the messages and `tools`, as far as known. Reported usage replaces it.
             tools: The tool definitions of the request, as its client takes them: a list in the shape of Anthropic,
-                OpenAI (chat or Responses), Gemini or Bedrock, or Bedrock's `toolConfig`. They are counted once, and
-                `window_report` lists them. A change of them is a change of what comes before the messages: it emits
-                `context:tools_changed`, and removes reasoning that the provider binds. `None`: no tools.
+                OpenAI (chat or Responses), Gemini or Bedrock, or Bedrock's `toolConfig`. `window_report` lists them. A
+                change of them emits `context:tools_changed` and removes bound reasoning. `None`: no tools.
 
         Returns:
             A copy of the messages; changing it does not change the session.
@@ -303,8 +305,7 @@ class AsyncContextManager(ManagerBase):
         return await run_async(self._opened, view_at(self._session, at, lane))
 
     async def rewind(self, to: int) -> None:
-        """End the conversation after a message. The log keeps later messages, and `recall` by reference still finds
-        them.
+        """End the conversation after a message. The log keeps later messages; `recall` by reference finds them.
 
         Args:
             to: Number of the message that becomes the last; -1 empties the conversation.
@@ -318,7 +319,7 @@ class AsyncContextManager(ManagerBase):
         """Start a new session that shares this one's past. Nothing is copied; afterwards both grow independently.
 
         Args:
-            session: The name of the new session. `None`: a new name.
+            session: Its name. `None`: a new name.
             at: Number of the last message that both share. `None`: all messages.
 
         Returns:

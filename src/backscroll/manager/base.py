@@ -56,6 +56,9 @@ SystemPrompt = Callable[[], str | Awaitable[str]]
 class ManagerBase(ABC):
     """A session with its options; the two managers add the methods that wait."""
 
+    _strict: bool = True
+    """Whether `append` refuses what a dialect forbids. Adapters and imports take what their host holds: views heal it.
+    """
     _write_view: Write | None = None
     """Converts each view to what the caller sends; an adapter sets it as a static method."""
     _reads_only = False

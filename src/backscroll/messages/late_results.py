@@ -4,7 +4,7 @@ A provider takes one result for a call, directly behind it. What comes later is 
 that names its call. Media stay media.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from backscroll.messages.contents import is_content
@@ -15,7 +15,6 @@ from backscroll.messages.validation import Message
 
 Frame = Callable[[str], str]
 """Returns the text to send for the text of a result."""
-_KEPT = ("metadata", "name")
 
 
 def as_text(message: Message, frames: Mapping[Path, Frame]) -> Message:
@@ -27,8 +26,8 @@ def as_text(message: Message, frames: Mapping[Path, Frame]) -> Message:
     """
     parts = read_message(message).parts
     if () in frames:
-        text, media = _said(parts, (), message, frames[()])
-        kept = {key: message[key] for key in _KEPT[:1] if key in message}
+        text, media = _said(parts, message, frames[()])
+        kept = {key: message[key] for key in ("metadata",) if key in message}
         return {"role": "user", "content": [_text_block(text), *media] if media else text, **kept}
     key = "parts" if is_content(message) else "content"
     blocks: list[Any] = []
@@ -37,7 +36,7 @@ def as_text(message: Message, frames: Mapping[Path, Frame]) -> Message:
         if path not in frames:
             blocks.append(block)
             continue
-        text, media = _said([part for part in parts if part.path[:2] == path], path, message, frames[path])
+        text, media = _said([part for part in parts if part.path[:2] == path], message, frames[path])
         blocks += _in_dialect(block, text, media)
     role = message["role"]
     if role == "tool" and is_envelope(message) and not any(kind_of(block) in OUTPUTS for block in blocks):
@@ -45,7 +44,7 @@ def as_text(message: Message, frames: Mapping[Path, Frame]) -> Message:
     return {**message, "role": role, key: blocks}
 
 
-def _said(parts: Any, path: Path, message: Message, frame: Frame) -> tuple[str, list[Any]]:
+def _said(parts: Iterable[Part], message: Message, frame: Frame) -> tuple[str, list[Any]]:
     """Return the framed text of a result, and its blocks of media."""
     results = [part for part in parts if part.id is not None and part.kind != "call"]
     text = "\n".join(part.text for part in results if part.media is None and part.text)

@@ -52,8 +52,8 @@ class ParsedMessage:
     """The role, flags and parts of one message."""
 
     __slots__ = (
-        "by_name", "calls", "continues", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid",
-        "role", "served", "serves",
+        "by_name", "calls", "continues", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results",
+        "rigid", "role", "served", "serves",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
@@ -187,14 +187,21 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     if type(content) is list and any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
     reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
-    if type(content) is list and role == "tool":
-        reading.fixed = tuple([call_id(block) for block in content if kind_of(block) in NOT_TEXT])
-    if type(content) is list and role == "assistant":
-        if reading.calls:
-            reading.continues = programs_of(content)
-        if any(part.kind == "opaque" for part in parts):
-            reading.serves, reading.served = open_ends(content)
+    if type(content) is list:
+        _read_ties(reading, content)
     return reading
+
+
+def _read_ties(reading: ParsedMessage, content: list[Any]) -> None:
+    """Read how the blocks of a message belong to those of others, apart from calls and results."""
+    if reading.role == "tool":
+        reading.fixed = tuple([call_id(block) for block in content if kind_of(block) in NOT_TEXT])
+    if reading.role != "assistant":
+        return
+    if reading.calls:
+        reading.continues = programs_of(content)
+    if any(part.kind == "opaque" for part in reading.parts):
+        reading.serves, reading.served = open_ends(content)
 
 
 def _read_content(message: dict[str, Any]) -> ParsedMessage:

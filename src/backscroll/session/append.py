@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import replace
 from hashlib import sha256
-from typing import NamedTuple
 
 from backscroll import events
 from backscroll.errors import ConfigurationError, ConflictError, MessageError
 from backscroll.history.groups import ALONE, GroupPreview
 from backscroll.history.history import History
-from backscroll.history.loading import fetch as fetch_entries
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
-from backscroll.history.log_reader import LogReader
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
 from backscroll.messages.contents import may_answer
+from backscroll.messages.sendable_texts import check_texts, is_text, not_text
 from backscroll.ports import LONG, Ask, Operation
+from backscroll.session.addition import Addition, with_tools
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -32,26 +30,18 @@ from backscroll.view.ephemerals import Ephemeral
 
 Read = tuple[Message, ParsedMessage, Counts]
 _MOST_EPHEMERALS = 256
-_SEARCHED = 1_000
-"""Messages that are searched for the call of a result that answers no open one: a tool that reports twice does so soon,
-and an agent that invents ids must not read a whole log for each.
-"""
 
 
-class Addition(NamedTuple):
-    """One message to be added."""
-
-    reading: ParsedMessage
-    message: Message
-    counts: Counts
-    event: MessageAdded | None
-    """`None`: the message is never stored."""
-    late: tuple[tuple[int, int | None, int], ...] = ()
-    """As `Joining.late`."""
-
-
-def append(state: SessionState, messages: Sequence[object], id: str | None = None) -> Operation[int]:
+def append(
+    state: SessionState, messages: Sequence[object], id: str | None = None, *, strict: bool = False
+) -> Operation[int]:
     """Add messages in one step and return the last `seq`. A repeated `id` changes nothing and returns the same.
+
+    Args:
+        state: The session.
+        messages: The messages.
+        id: The idempotency key.
+        strict: Refuse values that the dialect of their message takes as text only.
 
     Raises:
         ConfigurationError: `id` is no text.
@@ -60,7 +50,7 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
     """
     if id is not None and (type(id) is not str or not id):
         raise ConfigurationError(f'`idempotency_key` must be a text such as "order-7", or None, not {id!r:.80}')
-    read = yield from read_messages(state, messages)
+    read = yield from read_messages(state, messages, strict=strict)
     yield LOCK
     yield from catch_up(state, look=False)
     met, looked = state.met, state.journal is None
@@ -75,24 +65,44 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
                 looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
             if reason:
                 raise ConflictError(f"these messages do not follow what other writers stored meanwhile: {reason}")
+            if strict:
+                _check_answers(state.history, read)
             if (yield from _appended(state, read, id)):
                 return state.history.next_seq - 1
     raise too_many_conflicts()
 
 
-def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[list[Read]]:
-    """Check, copy, read and measure messages; changes nothing."""
+def read_messages(state: SessionState, messages: Sequence[object], *, strict: bool = False) -> Operation[list[Read]]:
+    """Check, copy, read and measure messages; changes nothing. `strict`: as in `append`."""
     accepted = all_validated(messages, state.config.redact)
     readings = [read_message(message) for message in accepted]
     for at, (message, reading) in enumerate(zip(accepted, readings, strict=True), 1):
         try:
             check_shape(message, reading)
+            if strict:
+                check_texts(message, reading)
         except MessageError as error:
             raise (numbered(error, at, len(messages)) if len(messages) == len(accepted) else error) from None
     heavy = not state.measured or sum([len(part.text) for reading in readings for part in reading.parts]) > LONG
     counts = yield Ask(state.config.measure, (readings,), heavy)
     state.measured = True
     return list(zip(accepted, readings, counts, strict=True))
+
+
+def _check_answers(history: History, read: Sequence[Read]) -> None:
+    """Check that results of calls in the shape of OpenAI's chat completions are texts.
+
+    Raises:
+        MessageError: One is not. Hosts with calls of another shape may append any value.
+    """
+    for at, (message, reading, _) in enumerate(read):
+        if message["role"] not in ("tool", "function") or is_text(message.get("content")):
+            continue
+        calls = [part for _, earlier, _ in read[:at] for part in earlier.call_parts]
+        calls += [part for entry in history.waiting_entries() for part in entry.reading.call_parts]
+        answered = {name for name, _ in reading.results}
+        if any(part.id in answered and part.path[-2:-1] == ("function",) for part in calls):
+            raise MessageError(not_text("the content of the tool message", message.get("content")))
 
 
 def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Operation[bool]:
@@ -178,50 +188,6 @@ def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Gro
             joins, late = ALONE if joining is None else joining.of(next_seq, reading)
             yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins), late)
             next_seq += 1
-
-
-def with_tools(history: History, reader: LogReader, added: list[Addition]) -> Operation[list[Addition]]:
-    """Return the additions, with the names of the tools whose results join no group."""
-    found: list[Addition] = []
-    for addition in added:
-        if addition.late and addition.event is not None:
-            late = []
-            for index, seq, number in addition.late:
-                answer = addition.reading.results[index][0]
-                tool = yield from _tool_of(history, reader, found, answer, seq, number)
-                late.append((index, tool, seq is None and bool(tool)))
-            addition = addition._replace(event=replace(addition.event, late=tuple(late)))  # noqa: PLW2901  rarely so
-        found.append(addition)
-    return found
-
-
-def _tool_of(
-    history: History, reader: LogReader, before: Sequence[Addition], answer: str, seq: int | None, number: int
-) -> Operation[str]:
-    """Return the name of the tool that a result is from; empty if no call is found.
-
-    Args:
-        history: The history.
-        reader: Reads its log.
-        before: What is added before the result.
-        answer: The id of the call, or what a response of Gemini names.
-        seq: The message of the open call. `None`: the call has a result already, or there is none.
-        number: The number of the open call in its message.
-    """
-    new = {addition.event.seq: addition.reading for addition in before if addition.event is not None}
-    if seq is not None:
-        call_reading = new.get(seq)
-        if call_reading is None:
-            (entry,) = yield from fetch_entries(history, reader, [seq])
-            call_reading = entry.reading
-        return call_reading.call_parts[number].name or ""
-    branch = history.branch
-    newest = yield from fetch_entries(history, reader, list(branch.between(max(0, len(branch) - _SEARCHED), len(branch))))
-    for reading in [*reversed(new.values()), *(entry.reading for entry in reversed(newest))]:
-        for part in reading.parts:
-            if part.kind == "call" and may_answer(answer, part.id or ""):
-                return part.name or ""
-    return ""
 
 
 def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, outrun: bool) -> str | None:

@@ -7,7 +7,8 @@ from backscroll.history.loading import chunks, fetch_messages, load_group, past
 from backscroll.history.log import PinChanged, Rewound
 from backscroll.messages import Message, all_validated, read_new, same_json
 from backscroll.ports import Ask, Operation
-from backscroll.session.append import add, additions, with_tools
+from backscroll.session.addition import with_tools
+from backscroll.session.append import add, additions
 from backscroll.session.past import state_before_next, stored_messages
 from backscroll.session.restoring import Kept, Match, match
 from backscroll.session.state import SessionState

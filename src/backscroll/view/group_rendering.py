@@ -132,11 +132,7 @@ def _alone(entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return the calls and results of server tools whose other half is in no message of the group."""
     if not any(entry.reading.serves or entry.reading.served for entry in entries):
         return ()
-    blocks = [
-        block
-        for entry in entries
-        for block in entry.message.get("content") or entry.message.get("parts") or ()
-    ]
+    blocks = [block for entry in entries for block in entry.message.get("content") or entry.message.get("parts") or ()]
     calls, results = open_ends(blocks)
     return (*calls, *results)
 

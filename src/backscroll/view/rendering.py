@@ -1,11 +1,11 @@
 """Write the texts of a view, and the parts that a plan edits: the same input gives the same texts.
 
-`group_rendering.py` puts the messages of a group together. This module also holds the wording of everything synthetic in
-a view. Synthetic text exists in views only, never in the history.
+`group_rendering.py` puts the messages of a group together. This module also holds the wording of everything synthetic
+in a view. Synthetic text exists in views only, never in the history.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from backscroll.history.history import Entry
@@ -14,16 +14,16 @@ from backscroll.messages import Message, Part
 from backscroll.messages.contents import call_names
 from backscroll.messages.healing import encodable, is_complete
 from backscroll.messages.parts import Path
-from backscroll.messages.rewriter import clip_arguments, clip_text, mask_arguments, replace
+from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
-WAITING = "[no result recorded yet: it is still waited for, or the process ended before this was recorded]"
+WAITING = f"{NO_RESULT} Still waiting: the result may come later, or the process ended before this was recorded."
 """The placeholder for a result: no later view may change it, and the result may still come."""
-CUT_CALL = "[not run: the call was cut off before its arguments were complete"
+CUT_CALL = f"{NO_RESULT} The call was cut off before its arguments were complete, and was not run."
 LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE, WAITING)
 """The lines that any view may need."""
 _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
@@ -229,7 +229,7 @@ def placeholder(call: Part) -> str:
     if is_complete(call) or not call.text.strip():
         return WAITING
     began = escaped(encodable(call.text[:_BEGAN]))
-    return f"{CUT_CALL}; they begin: {began}]"
+    return f"{CUT_CALL} They begin: {began}"
 
 
 def frame(seq: int, call: str, tool: str) -> tuple[str, str]:

@@ -393,7 +393,7 @@ class View:
                 reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources, bare=bare,
                 media=reused.media, heals=reused.heals,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
-        entries = (entry,)
+        entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
         rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals)

@@ -19,7 +19,7 @@ from backscroll.errors import ConfigurationError
 from backscroll.evaluation.readers import read
 from backscroll.evaluation.run import Weigher, budget_tokens, requests_of, steps
 from backscroll.evaluation.transcript import Transcript
-from backscroll.manager.sync_manager import ContextManager
+from backscroll.manager.importing import ImportingManager
 from backscroll.ports import Store
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.engines import resolve
@@ -109,7 +109,7 @@ def _replay(transcript: Transcript, store: Store, budget: int | float, tick: Any
     counter = resolve("auto")
     raw = sum(map(Weigher(counter.count), transcript.messages)) if isinstance(budget, float) else 0
     tokens = budget_tokens(budget, raw)
-    with ContextManager(store=store, session=transcript.name[-200:], budget=tokens) as context:
+    with ImportingManager(store=store, session=transcript.name[-200:], budget=tokens) as context:
         refused = 0
         for step in steps(transcript, context, tokens):
             refused += step.view is None

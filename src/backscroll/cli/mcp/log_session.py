@@ -6,14 +6,14 @@ from typing import Any
 from backscroll.errors import ConflictError, MessageError
 from backscroll.integrations.mcp.facts import log_of
 from backscroll.manager.driver import run_sync
-from backscroll.manager.sync_manager import ContextManager
+from backscroll.manager.importing import ImportingManager
 from backscroll.messages import Message
 from backscroll.notices import warn
 from backscroll.ports import Operation, Store
 from backscroll.session.store_sync import enter, fetch
 
 
-class LogSessionWriter(ContextManager):
+class LogSessionWriter(ImportingManager):
     """A session whose messages come from a log."""
 
     def __init__(self, store: Store, session: str) -> None:
@@ -87,7 +87,7 @@ class LogSessionWriter(ContextManager):
 
 def accepted(messages: Sequence[Message]) -> list[Message]:
     """Return the messages that a history accepts, with a warning if others were left out."""
-    with ContextManager(tokenizer="estimate") as trial:
+    with ImportingManager(tokenizer="estimate") as trial:
         try:
             trial.append(*messages)
         except MessageError as error:

@@ -14,7 +14,7 @@ from backscroll.cli.group import BadInput
 from backscroll.cli.stores import locate as places
 from backscroll.errors import BackscrollError, ConfigurationError, ConflictError, StoreError, StoreUnavailableError
 from backscroll.evaluation.readers import Transcript, read
-from backscroll.manager.sync_manager import ContextManager
+from backscroll.manager.importing import ImportingManager
 from backscroll.ports import Store
 from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.transfer import Source, Target, copy_session
@@ -142,7 +142,7 @@ def _name(transcript: Transcript, place: str, name: str | None) -> str:
 
 
 def _add(transcript: Transcript, store: Store, session: str, tick: Progress) -> None:
-    context = ContextManager(session=session, store=store)
+    context = ImportingManager(session=session, store=store)
     try:
         for start in range(0, len(transcript.messages), AT_ONCE):
             some = transcript.messages[start : start + AT_ONCE]

@@ -44,6 +44,7 @@ class AmplifierContext(AsyncContextManager):
     validate the module.
     """
 
+    _strict = False
     _write_view = staticmethod(as_sent)
 
     def __init__(

@@ -11,6 +11,7 @@ from backscroll.errors import ConfigurationError
 from backscroll.integrations.item_runs import Grouping
 from backscroll.integrations.item_translation import ItemTranslation, items_of
 from backscroll.manager.async_manager import AsyncContextManager
+from backscroll.manager.importing import AsyncImportingManager
 from backscroll.manager.lock import FairLock
 from backscroll.messages import Message
 
@@ -46,7 +47,7 @@ class BackscrollSession(SessionABC):
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
         stored = {} if store is None else {"store": store, "session": f"{session_id}/items"}
         given = {"tokenizer": _quarter, **options}  # no model sees these messages, so none is counted
-        self.log: AsyncContextManager = AsyncContextManager(**given, **stored)
+        self.log: AsyncContextManager = AsyncImportingManager(**given, **stored)
         """The manager that holds the items, a message for each run of them."""
         self._translation = ItemTranslation()
         self._turn = FairLock()
