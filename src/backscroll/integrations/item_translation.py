@@ -9,7 +9,7 @@ from backscroll.messages import Message
 from backscroll.messages.items import call_id, is_envelope
 
 _WHOLE = "items"
-"""The type of a block that holds a run which the core does not read."""
+"""The type of a block that holds a run which ends with reasoning, as older versions stored it."""
 _ENVELOPE = {"items": True}
 """The metadata of a message whose content are items."""
 
@@ -22,8 +22,6 @@ class ItemTranslation(Translation[Run]):
         items = [plain(item) for item in native]
         if len(items) == 1 and _is_message(items[0]):
             return items[0]
-        if kind_of(native[-1]) == "reasoning":  # OpenAI refuses that, but other providers accept it
-            items = [{"type": _WHOLE, "items": items}]
         return {"role": origin_of(native[0]), "content": items, "metadata": dict(_ENVELOPE)}
 
     def to_native(self, message: Message, natives: Sequence[Run]) -> Run:

@@ -1,4 +1,5 @@
-"""Values that a dialect takes as text only, in new messages. A client refuses them at every later request.
+"""What a dialect forbids in one new message: values where it takes text, and reasoning alone. A provider refuses these
+at every later request.
 
 Hosts with shapes of their own (Amplifier, Gemini) may write any value. Sources: the request types of openai 3.54 and
 anthropic 2.12, and botocore's model of `Converse`.
@@ -7,7 +8,7 @@ anthropic 2.12, and botocore's model of `Converse`.
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.items import is_item, kind_of
+from backscroll.messages.items import is_envelope, is_item, kind_of
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
 
@@ -26,12 +27,18 @@ def check_texts(message: Message, reading: ParsedMessage) -> None:
     """Check a new message by itself.
 
     Raises:
-        MessageError: It holds a value that its dialect takes as text only.
+        MessageError: It holds a value that its dialect takes as text only, or ends with reasoning.
     """
     for part in reading.parts:
         if part.kind == "call" and part.form == "mapping" and part.path[-2:] == ("function", "arguments"):
             raise MessageError(not_text(f"`arguments` of the call {part.id!r}", _value(message, part.path)))
     content = message.get("content")
+    if type(content) is list and is_envelope(message) and kind_of(content[-1]) == "reasoning":
+        raise MessageError(
+            "the items end with a reasoning item, and OpenAI refuses reasoning without the item that followed it: "
+            "append all items of a response in one call, as context.append(response) or "
+            "context.append(*response.output)"
+        )
     for number, block in enumerate(content if type(content) is list else ()):
         if (fault := _fault(block)) is not None:
             key, value = fault

@@ -98,12 +98,6 @@ def _check_items(message: Message) -> None:
             "the item `compaction_trigger` belongs to one request, as its last item: add it to the view, not to the "
             "history"
         )
-    if kinds[-1] == "reasoning":
-        raise MessageError(
-            "the items end with a reasoning item, and OpenAI refuses reasoning without the item that followed it: "
-            "append all items of a response in one call, as context.append(response) or "
-            "context.append(*response.output)"
-        )
 
 
 def _check_calls(reading: ParsedMessage) -> None:
