@@ -56,7 +56,6 @@ BAD = {
     "blank": [
         ([GO, said(text("")), GO], BLANK % r"1\.content\.0"),
         ([GO, said(text(" \n")), GO], BLANK % r"1\.content\.0"),
-        ([GO, said(use("a")), user(result("a", text("")))], BLANK % r"2\.content\.0\.toolResult\.content\.0"),
     ],
     "sides": [
         ([GO, said(text("Hm."), result("a")), GO], "only allowed in messages of the user"),

@@ -49,6 +49,7 @@ ACCEPTED = {
     "parallel, in another order": [GO, said(use("a"), use("b")), user(result("b"), result("a"), text("So?"))],
     "structured result": [GO, said(use("a")), user(result("a", {"json": {"x": 1}}, text("One.")))],
     "result of nothing": [GO, said(use("a")), user({"toolResult": {"toolUseId": "a", "content": []}})],
+    "result of an empty text": [GO, said(use("a")), user(result("a", text("")))],
     "signed reasoning": [GO, said(thought(signature="s"), text("Done.")), GO],
     "hidden reasoning": [GO, said({"reasoningContent": {"redactedContent": b"x"}}, text("Done.")), GO],
     "system before an answer and last": [GO, ORDER, DONE, GO, ORDER],

@@ -2,8 +2,8 @@
 
 Sources: the Amazon Bedrock user guide ("Carry out a conversation with the Converse API operations", "Call a tool with
 the Converse API"), botocore's service model, and error texts as users of the API reported them. Where none was reported
-the text is ours: `sides`, `ids`, `system-places` and `server-pairs`. A blank text inside a result is refused by some
-models only; so the fake refuses it.
+the text is ours: `sides`, `ids`, `system-places` and `server-pairs`.
+A blank text inside a result is accepted: the Strands client puts one where a result is empty.
 """
 
 import re
@@ -76,7 +76,7 @@ def _empty(request: BedrockRequest) -> Iterator[FakeProviderError]:
 
 
 def _blank(request: BedrockRequest) -> Iterator[FakeProviderError]:
-    for place in (*request.places(), *request.inner()):
+    for place in request.places():
         if is_blank(place.block.get("text")):
             yield bedrock_error(
                 f"The text field in the ContentBlock object at {place.path} is blank. Add text to the text field, and"
@@ -141,7 +141,7 @@ def _ids(request: BedrockRequest) -> Iterator[FakeProviderError]:
 def _answered(request: BedrockRequest) -> Iterator[FakeProviderError]:
     """The next message begins with the results of all calls. Text before a result is refused by Claude."""
     turns = request.turns()
-    for at, following in zip(turns, [*turns[1:], None], strict=True):
+    for at, following in zip(turns, [*turns[1:], None], strict=False):
         expected = [str(call.get("toolUseId")) for call in request.calls(at)]
         given = _leading(request, following) if following is not None else set()
         missing = [known for known in expected if known not in given]
