@@ -237,17 +237,17 @@ def _tools(raw: Raw) -> Iterator[FakeProviderError]:
 
 
 RULES: tuple[Rule[Raw], ...] = (
-    Rule("surrogates", _surrogates, ("lone-surrogate",)),
+    Rule("surrogates", _surrogates, ("lone_surrogate",)),
     Rule("roles", _roles),
     Rule("fields", _fields),
-    Rule("contents", _contents, ("not-text",)),
-    Rule("nothing", _nothing, ("empty",)),
+    Rule("contents", _contents, ("result_not_text",)),
+    Rule("nothing", _nothing, ("empty_text",)),
     Rule("call-fields", _call_fields),
-    Rule("text-arguments", _text_arguments, ("not-text",)),
-    Rule("cut-arguments", _cut_arguments, ("cut-arguments",)),
+    Rule("text-arguments", _text_arguments, ("result_not_text",)),
+    Rule("cut-arguments", _cut_arguments, ("cut_arguments",)),
     Rule("call-ids", _call_ids),
-    Rule("answered", _answered, ("open-call", "late-result")),
-    Rule("asked", _asked, ("second-result", "late-result")),
+    Rule("answered", _answered, ("open_call", "late_result")),
+    Rule("asked", _asked, ("second_result", "late_result", "unknown_call")),
     Rule("tools", _tools),
 )
 """What `FakeOpenAIChat` refuses, in the order in which it looks."""

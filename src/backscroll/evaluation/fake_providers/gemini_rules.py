@@ -226,20 +226,20 @@ def _signatures(request: ContentsRequest) -> Iterator[FakeProviderError]:
 
 
 RULES: tuple[Rule[ContentsRequest], ...] = (
-    Rule("surrogates", _surrogates, ("lone-surrogate",)),
+    Rule("surrogates", _surrogates, ("lone_surrogate",)),
     Rule("given", _given),
-    Rule("no-parts", _no_parts, ("empty",)),
+    Rule("no-parts", _no_parts, ("empty_text",)),
     Rule("fields", _fields),
-    Rule("empty-texts", _empty_texts, ("empty",)),
-    Rule("types", _types, ("not-text",)),
-    Rule("arguments", _arguments, ("cut-arguments",)),
+    Rule("empty-texts", _empty_texts, ("empty_text",)),
+    Rule("types", _types, ("result_not_text",)),
+    Rule("arguments", _arguments, ("cut_arguments",)),
     Rule("sides", _sides),
     Rule("ends", _ends, ("prefill",)),
-    Rule("answered", _answered, ("open-call", "late-result", "second-result")),
+    Rule("answered", _answered, ("open_call", "late_result", "second_result")),
     Rule("matching", _matching),
     Rule("before-calls", _before_calls),
-    Rule("asked", _asked, ("second-result", "late-result")),
-    Rule("server-pairs", _server_pairs, ("server-pair",)),
+    Rule("asked", _asked, ("second_result", "late_result", "unknown_call")),
+    Rule("server-pairs", _server_pairs, ("server_pair",)),
     Rule("signatures", _signatures),
 )
 """What `FakeGemini` refuses, in the order in which it looks."""

@@ -207,15 +207,15 @@ def _cut(request: ItemsRequest) -> Iterator[FakeProviderError]:
 
 
 RULES: tuple[Rule[ItemsRequest], ...] = (
-    Rule("surrogates", _surrogates, ("lone-surrogate",)),
+    Rule("surrogates", _surrogates, ("lone_surrogate",)),
     Rule("fields", _fields),
-    Rule("texts", _texts, ("not-text", "cut-arguments")),
-    Rule("cut-arguments", _cut, ("cut-arguments",)),
+    Rule("texts", _texts, ("result_not_text", "cut_arguments")),
+    Rule("cut-arguments", _cut, ("cut_arguments",)),
     Rule("tools", _tools),
     Rule("options", _options),
-    Rule("asked", _asked, ("second-result",)),
-    Rule("answered", _answered, ("open-call",)),
+    Rule("asked", _asked, ("second_result", "unknown_call")),
+    Rule("answered", _answered, ("open_call",)),
     Rule("configuration", _configuration),
-    Rule("alone", _alone, ("lone-reasoning",)),
+    Rule("alone", _alone, ("reasoning_alone",)),
 )
 """What `FakeOpenAIResponses` refuses, in the order in which it looks."""

@@ -20,7 +20,7 @@ class Rule(NamedTuple, Generic[Request]):
     check: Callable[[Request], Iterator[FakeProviderError]]
     """Yields the errors of a request. It has to bear what other rules would have refused."""
     situations: tuple[str, ...] = ()
-    """The odd situations of a history that it refuses, such as `late-result`."""
+    """The odd situations of a history that it refuses, such as `late_result`."""
 
 
 def refuse(rules: Iterable[Rule[Request]], request: Request) -> None:
