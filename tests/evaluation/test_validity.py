@@ -46,7 +46,9 @@ def one(found: list[str]) -> str:
 def test_a_sound_history_is_its_own_sound_view(call: Call, result: Result) -> None:
     history = [system(), user("one"), call("a"), result("a"), call("b"), result("b"), said(), user("two"), said()]
     for end in range(len(history) + 1):
-        assert problems(history[:end], history[:end]) == []
+        shown = history[:end]
+        open_call = [result({3: "a", 5: "b"}[end])] if end in (3, 5) else []
+        assert problems([*shown, *open_call], shown) == []
 
 
 @in_all_dialects
@@ -69,20 +71,21 @@ def test_clipped_texts_are_known_again() -> None:
 
 
 @in_all_dialects
-def test_pending_calls_may_stay_open_at_the_end_only(call: Call, result: Result) -> None:
+def test_call_open_at_the_end_needs_a_placeholder(call: Call, result: Result) -> None:
     history = [user(), call("a"), result("a"), call("b")]
-    assert problems(history, history) == []
-    assert problems(history, [*history, said("later")]) != []
-    assert "call 'a' has no result" in one(problems([user(), call("a")], history))
+    assert "call 'b' has no result at the end" in one(problems(history, history))
+    assert problems([*history, result("b")], history) == []
+    assert "call 'a' has no result" in one(problems([user(), call("a")], history[:2]))
 
 
 @in_all_dialects
-def test_late_results_and_what_stood_inside_a_pair_move(call: Call, result: Result) -> None:
+def test_result_moves_up_where_only_the_user_spoke(call: Call, result: Result) -> None:
     history = [user("one"), call("a"), user("hook"), result("a"), said("x"), user("two")]
     moved = [user("one"), call("a"), result("a"), user("hook"), said("x"), user("two")]
     assert problems(moved, history) == []
-    late = [user("one"), call("a"), said("x"), result("a"), user("two")]
-    assert problems([user("one"), call("a"), result("a"), said("x"), user("two")], late) == []
+    assert problems(moved[:4], history[:4]) == []
+    same_turn = [user("one"), call("a"), said("x"), result("a"), user("two")]
+    assert problems([user("one"), call("a"), result("a"), said("x"), user("two")], same_turn) == []
 
 
 @in_all_dialects
@@ -107,8 +110,8 @@ def test_joined_calls_of_block_dialects_are_one_turn() -> None:
 
 
 def test_missing_content_and_empty_text_say_the_same() -> None:
-    history = [user(), {"role": "assistant", "content": None}, user("two")]
-    assert problems([user(), said(""), user("two")], history) == []
+    history = [user(), calls("a"), tool("a"), user("two")]
+    assert problems([user(), {**calls("a"), "content": ""}, tool("a"), user("two")], history) == []
 
 
 # Each problem is found
@@ -148,11 +151,10 @@ def test_calls_missing_from_the_history_are_found() -> None:
     assert "call 'z' was never made" in "\n".join(problems([user(), calls("z")], [user(), said()]))
 
 
-def test_broken_arguments_are_found_unless_they_were_broken() -> None:
+def test_broken_arguments_are_found() -> None:
     history = [user(), calls("a", arguments='{"path": "x"}'), tool("a")]
     shown = [user(), calls("a", arguments='{"path": "'), tool("a")]
-    assert "arguments of call 'a' are no longer JSON" in one(problems(shown, history))
-    assert problems(shown, shown) == []
+    assert "arguments of call 'a' are not JSON" in one(problems(shown, history))
 
 
 def test_arguments_that_change_their_type_are_found() -> None:
@@ -172,7 +174,7 @@ def test_a_changed_order_is_found() -> None:
 def test_a_changed_order_of_rounds_is_found(call: Call, result: Result) -> None:
     history = [user(), call("a"), result("a"), call("b"), result("b")]
     shown = [user(), call("b"), result("b"), call("a"), result("a")]
-    assert "view[3]: out of order" in one(problems(shown, history))
+    assert any("view[3]: out of order" in found for found in problems(shown, history))
 
 
 def test_a_repeated_message_is_found() -> None:

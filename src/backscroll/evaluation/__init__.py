@@ -12,7 +12,7 @@ providers, which are for callers.
 - `dialects.py`: the oracle's own reader of messages
 - `facts.py`: what a fact is, and finding it in texts
 - `retention.py`: recall and reachable recall of the views of one replay; docs/evaluate/compare.md defines them
-- `fake_providers/`: fakes of Anthropic, OpenAI and Gemini that accept or refuse a view as these do
+- `fake_providers/`: fakes of Anthropic, OpenAI, Gemini and Bedrock that accept or refuse a view as these do
 - `lint/`: what is wrong with transcripts, and with requests as sent
 - `compare/`: comparison of strategies over many transcripts, in many processes
 """

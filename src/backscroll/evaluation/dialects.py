@@ -7,7 +7,17 @@ judge.
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from backscroll.evaluation.odd_parts import (
+    Frame,
+    frame_of,
+    is_empty,
+    is_reasoning,
+    said_in,
+    server_call,
+    server_result,
+)
 
 Message = dict[str, Any]
 
@@ -18,6 +28,8 @@ class Call(NamedTuple):
     id: str
     arguments: Any
     """A JSON text or a structured value, depending on the dialect; `None` for free text that need not be JSON."""
+    form: Literal["text", "object", "any"] = "any"
+    """What the dialect takes: a JSON text, an object, or either."""
 
 
 _ANSWERS = {
@@ -92,7 +104,8 @@ def _call_of(item: Message) -> list[Call]:
     known = _id_of(item)
     if item.get("type") not in _ANSWERS or not known:
         return []
-    return [Call(known, next((item[key] for key in _ASKED if item.get(key) is not None), None))]
+    asked = next((item[key] for key in _ASKED if item.get(key) is not None), None)
+    return [Call(known, asked, "text" if item["type"] == "function_call" else "any")]
 
 
 def _result_of(item: Message) -> list[str]:
@@ -115,15 +128,16 @@ def calls(message: Message) -> list[Call]:
     found = [_listed(call) for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
-        found.append(Call(f"function:{legacy.get('name')}", legacy.get("arguments")))
+        found.append(Call(f"function:{legacy.get('name')}", legacy.get("arguments"), "text"))
     known = {call.id for call in found}
     for block in blocks(message):
         if block.get("type") in ("tool_use", "tool_call") and str(block.get("id") or "") not in known:
-            found.append(Call(str(block.get("id") or ""), block.get("input")))
-        elif isinstance(block.get("toolUse"), dict):
-            found.append(Call(str(block["toolUse"].get("toolUseId") or ""), block["toolUse"].get("input")))
+            found.append(Call(str(block.get("id") or ""), block.get("input"), "object"))
+        elif isinstance(use := block.get("toolUse"), dict) and server_call(block) is None:
+            found.append(Call(str(use.get("toolUseId") or ""), use.get("input"), "object"))
         elif (call := _of_gemini(block, "functionCall", "function_call")) is not None:
-            found.append(Call(str(call.get("id") or unnamed(call)), call.get("args")))
+            given = call.get("args")
+            found.append(Call(str(call.get("id") or unnamed(call)), given, "any" if given is None else "object"))
     return found
 
 
@@ -147,7 +161,9 @@ def _listed(call: dict[str, Any]) -> Call:
     if isinstance(call.get("custom"), dict):
         return Call(known, None)
     function = call.get("function")
-    return Call(known, (function if isinstance(function, dict) else call).get("arguments"))
+    if isinstance(function, dict):
+        return Call(known, function.get("arguments"), "text")
+    return Call(known, call.get("arguments"))
 
 
 def in_blocks(message: Message) -> bool:
@@ -170,7 +186,7 @@ def results(message: Message) -> list[str]:
     for block in blocks(message):
         if block.get("type") == "tool_result":
             found.append(str(block.get("tool_use_id") or block.get("tool_call_id") or ""))
-        elif isinstance(block.get("toolResult"), dict):
+        elif isinstance(block.get("toolResult"), dict) and server_result(block) is None:
             found.append(str(block["toolResult"].get("toolUseId") or ""))
     return found + [str(response.get("id") or unnamed(response)) for response in responses(message)]
 
@@ -187,14 +203,16 @@ def sameness(message: Message) -> tuple[str, str]:
     """Return a key that equal messages share: role and content, without annotations, nulls and reasoning.
 
     Reasoning may leave a message, because providers bind it to what came before. With it goes what names an output
-    message on OpenAI's servers: what is left is its text.
+    message on OpenAI's servers: what is left is its text. Blocks without content leave it as well.
     """
     if is_item(message) and message["type"] != "message":
         said = {key: value for key, value in message.items() if key not in _NOTES}
         return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
     content = message.get("parts" if is_gemini(message) else "content") or ""
     if isinstance(content, list):
-        content = _said(message, [block for block in content if not is_reasoning(block)])
+        content = _said(message, [block for block in content if not is_reasoning(block) and not is_empty(block)]) or ""
+    elif isinstance(content, str) and not content.strip():
+        content = ""
     # a text is its own key: Python caches its hash, and a judge sees every message many times
     text = content if isinstance(content, str) else json.dumps(_without_nulls(content), sort_keys=True)
     return str(_role_of(message)), text
@@ -202,14 +220,6 @@ def sameness(message: Message) -> tuple[str, str]:
 
 def _signature_of(part: dict[str, Any]) -> Any:
     return part.get("thoughtSignature") or part.get("thought_signature")
-
-
-_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
-
-
-def is_reasoning(block: Any) -> bool:
-    """Return whether a content block is a model's reasoning."""
-    return isinstance(block, dict) and (block.get("type") in _THOUGHTS or "reasoningContent" in block)
 
 
 def _said(message: Message, content: list[Any]) -> Any:
@@ -234,6 +244,27 @@ def is_injected(message: Message) -> bool:
 def is_users(message: Message) -> bool:
     """Return whether a user wrote it: no tool results, nothing inserted."""
     return message.get("role") == "user" and not results(message) and not is_injected(message)
+
+
+_CARRIES = ("function_call", "refusal", "audio", "reasoning_content", "thinking_block", "tool_calls")
+"""Keys that carry what a message without content says."""
+
+
+def _contents(message: Message) -> list[Any]:
+    """Return what each result holds, in the order of `results`."""
+    if is_item(message):
+        return [message.get("output", message.get("tools"))]
+    if held := items(message):
+        return [item.get("output", item.get("tools")) for item in held if _result_of(item)]
+    if message.get("role") in ("tool", "function"):
+        return [message.get("content")]
+    found: list[Any] = []
+    for block in blocks(message):
+        if block.get("type") == "tool_result":
+            found.append(block.get("content", block.get("output")))
+        elif isinstance(block.get("toolResult"), dict) and server_result(block) is None:
+            found.append(block["toolResult"].get("content"))
+    return found + [response.get("response") for response in responses(message)]
 
 
 class Shape:
@@ -271,6 +302,7 @@ class Shape:
     def thoughts(self) -> frozenset[str]:
         """The reasoning in its content, each as JSON."""
         found = [block for block in blocks(self._message) if is_reasoning(block) and not is_item(block)]
+        found = [block for block in found if not is_empty(block)]
         if self.is_gemini:  # a signature holds for its part as it is
             found = [_without_nulls(part) for part in blocks(self._message) if _signature_of(part)]
         return frozenset(json.dumps(block, sort_keys=True) for block in found)
@@ -349,6 +381,62 @@ class Shape:
             self.results.append(found[0] if found else str(known or unnamed(response)))
             left = [call for call in left if call is not found]
 
+    @cached_property
+    def frames(self) -> list[Frame]:
+        """The results that a message of the user shows as text."""
+        if self.role != "user":
+            return []
+        content = self._message.get("content")
+        texts = [content] if isinstance(content, str) else [block.get("text") for block in blocks(self._message)]
+        return [found for text in texts if (found := frame_of(text)) is not None]
+
+    @cached_property
+    def rest(self) -> tuple[str, str] | None:
+        """The key of what a message says next to its results; `None` if it says nothing else."""
+        if not self.results and not self.frames:
+            return self.sameness
+        if self.role in ("tool", "function"):
+            return None
+        left = [
+            block
+            for block in blocks(self._message)
+            if not results({"role": "user", "content": [block]}) and frame_of(block.get("text")) is None
+        ]
+        found = sameness({**self._message, "parts" if self.is_gemini else "content": left})
+        return found if found[1] and not self.is_item else None
+
+    @cached_property
+    def parted(self) -> list[tuple[str, str]]:
+        """Keys of the message without calls or results of server tools, which may have to leave it."""
+        own = blocks(self._message)
+        if not any(server_call(block) is not None or server_result(block) is not None for block in own):
+            return []
+        key = "parts" if self.is_gemini else "content"
+        without = [
+            [block for block in own if server_call(block) is None],
+            [block for block in own if server_result(block) is None],
+            [block for block in own if server_call(block) is None and server_result(block) is None],
+        ]
+        return [sameness({**self._message, key: left}) for left in without]
+
+    @cached_property
+    def answers(self) -> list[tuple[str, Any]]:
+        """The id and the content of each result."""
+        return list(zip(self.results, _contents(self._message), strict=True)) if self.results else []
+
+    @property
+    def held(self) -> Message:
+        """The message itself. It is not changed."""
+        return self._message
+
+    @cached_property
+    def is_nothing(self) -> bool:
+        """Whether it says nothing at all: no text, no call, no result."""
+        if self.calls or self.results or self.is_item or self.is_system:
+            return False
+        others = any(self._message.get(key) for key in _CARRIES)
+        return not others and not self.sameness[1] and not self.thoughts
+
     @property
     def has_objects(self) -> bool:
         """Whether each response of Gemini holds an object, as it must."""
@@ -379,6 +467,11 @@ class Shape:
         """The key that equal messages share."""
         return sameness(self._message)
 
+    @property
+    def said(self) -> str:
+        """The texts of all its results, for comparisons."""
+        return "\n".join(text for _, content in self.answers for text in said_in(content))
+
     @cached_property
     def is_system(self) -> bool:
         """Whether it is an instruction of the host."""
@@ -403,17 +496,3 @@ def name_answers(messages: Sequence[Shape]) -> None:
                 waiting = [call for call in waiting if call is not found]
         if message.calls:
             waiting = [*message.functions, *waiting]
-
-
-def compacted_head(view: list[Shape], history: list[Shape]) -> int:
-    """Return how many messages at the beginning are a provider's compaction, system messages included; 0 if none is.
-
-    OpenAI puts messages of the user before its item.
-    """
-    known = {message.sameness for message in history if message.is_compaction}
-    for at, message in enumerate(view):
-        if message.is_compaction and message.sameness not in known:
-            return at + 1
-        if not message.is_system and not (message.is_item and message.role == "user"):
-            return 0
-    return 0

@@ -3,7 +3,15 @@
 import pytest
 from pydantic import TypeAdapter
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIResponses, reply
+from backscroll.evaluation.fake_providers import (
+    FakeAnthropic,
+    FakeBedrock,
+    FakeGemini,
+    FakeOpenAIChat,
+    FakeOpenAIResponses,
+    reply,
+)
+from tests.evaluation.fake_providers import bad_bedrock
 from tests.evaluation.fake_providers.talks import Items, Talk, items, replies, talk, text
 
 pytestmark = pytest.mark.peer
@@ -93,3 +101,36 @@ def test_gemini_responses_parse():
         {"role": "user", "parts": [{"functionResponse": {"name": "a", "response": {}}}]},
     ]
     assert fake.generate_content(contents=again)["candidates"]
+
+
+def test_chat_completions_parse():
+    types = pytest.importorskip("openai.types.chat")
+    fake = FakeOpenAIChat(replies=[reply("Hm.", calls=[("a", {"x": 1})])])
+    parsed = types.ChatCompletion.model_validate(fake.create(messages=[{"role": "user", "content": "Go."}]))
+    assert parsed.choices[0].message.tool_calls[0].function.arguments == '{"x":1}'
+    assert parsed.usage.prompt_tokens_details.cached_tokens == 0
+
+
+@pytest.fixture(scope="module")
+def converse():
+    """Botocore's own check of a request, and the shape of a response."""
+    loaders = pytest.importorskip("botocore.loaders")
+    model, validate = pytest.importorskip("botocore.model"), pytest.importorskip("botocore.validate")
+    service = model.ServiceModel(loaders.Loader().load_service_model("bedrock-runtime", "service-2"))
+    operation = service.operation_model("Converse")
+    return validate.ParamValidator(), operation
+
+
+@pytest.mark.parametrize(("rule", "request_", "expected"), list(bad_bedrock.bad_requests()))
+def test_client_of_bedrock_refuses_the_same_shapes(converse, rule, request_, expected):
+    """`tool-config` is the service's rule, which the client also has for an empty object."""
+    validator, operation = converse
+    report = validator.validate({"modelId": "m", **request_}, operation.input_shape)
+    assert report.has_errors() == (rule in ("shape", "tool-config"))
+
+
+def test_converse_responses_parse(converse):
+    validator, operation = converse
+    fake = FakeBedrock(replies=[reply("Hm.", thinking="One.", calls=[("a", {"x": 1})])])
+    response = fake.converse(messages=[bad_bedrock.GO])
+    assert not validator.validate(response, operation.output_shape).has_errors()

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIResponses
+from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIChat, FakeOpenAIResponses
 from backscroll.integrations.clients import anthropic_request, chat_request, gemini_request, responses_request
-from tests.integrations.clients.fake_chat import FakeChat
 
 Message = dict[str, Any]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYGBgAAAABQABXvMqOgAAAABJRU5ErkJggg=="
@@ -92,7 +91,7 @@ class Chat:
     """OpenAI's chat completions."""
 
     format, package, model, options = "openai", "openai", "gpt-5", {}
-    fake, least_read = FakeChat, 0.7
+    fake, least_read = FakeOpenAIChat, 0.7
     too_long = (
         400,
         {

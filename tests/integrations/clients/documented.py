@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses, Reply, reply
+from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIChat, FakeOpenAIResponses, Reply, reply
 from tests.integrations.clients.apis import CreatingGemini
-from tests.integrations.clients.fake_chat import FakeChat
 from tests.integrations.clients.provider_server import serving
 
 CLIENTS = ("from anthropic import", "from openai import", "from google import genai")
@@ -51,7 +50,7 @@ class _OpenAI:
     """Both of OpenAI's APIs, which have one address."""
 
     def __init__(self) -> None:
-        self._chat, self._responses = FakeChat(replies=_answers()), FakeOpenAIResponses(replies=_answers())
+        self._chat, self._responses = FakeOpenAIChat(replies=_answers()), FakeOpenAIResponses(replies=_answers())
 
     def create(self, **asked: Any) -> dict[str, Any]:
         return (self._responses if "input" in asked else self._chat).create(**asked)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses, Reply, reply
-from tests.integrations.clients.fake_chat import FakeChat
+from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIChat, FakeOpenAIResponses, Reply, reply
 from tests.long_run import usually
 
 LINES = "".join(f"line {number}: nothing of note happened here\n" for number in range(24))
@@ -135,7 +134,7 @@ class AnthropicAgent(Agent):
 class ChatAgent(Agent):
     """Of OpenAI's chat completions."""
 
-    format, model, fake, path = "chat", "gpt-5", FakeChat, "/v1/chat/completions"
+    format, model, fake, path = "chat", "gpt-5", FakeOpenAIChat, "/v1/chat/completions"
     tools = ({"type": "function", "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA}},)
 
     def connect(self, url: str) -> Any:

@@ -1,7 +1,7 @@
 """A fake of Anthropic's Messages API that enforces the documented rules: `FakeAnthropic`."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -10,12 +10,13 @@ from backscroll.evaluation.fake_providers.anthropic_compaction import Compaction
 from backscroll.evaluation.fake_providers.anthropic_prefix import PrefixWalk, continue_with, start_of
 from backscroll.evaluation.fake_providers.anthropic_prompt import prompt_of
 from backscroll.evaluation.fake_providers.anthropic_request import THINKING, AnthropicRequest
-from backscroll.evaluation.fake_providers.anthropic_rules import check_shape
+from backscroll.evaluation.fake_providers.anthropic_rules import RULES
 from backscroll.evaluation.fake_providers.anthropic_thinking import Checked, ThinkingLedger
 from backscroll.evaluation.fake_providers.chain import as_text, canonical, count_bytes, fingerprint
 from backscroll.evaluation.fake_providers.claude_models import ClaudeModel, enforcement, find_model
 from backscroll.evaluation.fake_providers.errors import anthropic_error
 from backscroll.evaluation.fake_providers.prompt_cache import CacheUsage, PromptCache, Unit
+from backscroll.evaluation.fake_providers.rules import Rule, refuse
 from backscroll.evaluation.fake_providers.script import Call, Replies, Reply, Script, Text, Thinking, kept
 
 _LARGEST_BODY = 32 * 1024 * 1024  # bytes: "Errors"
@@ -56,6 +57,7 @@ class FakeAnthropic:
         batch: bool = False,
         window: int | None = None,
         count: Callable[[str], int] = count_bytes,
+        rules: Sequence[Rule[AnthropicRequest]] | None = None,
     ) -> None:
         """Make a provider that has seen no request.
 
@@ -69,6 +71,8 @@ class FakeAnthropic:
             batch: Whether requests are items of a batch, where an unset behavior is `drop_block`.
             window: Tokens of the context window. `None`: the window of the model.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
+            rules: What is refused by the request alone; `None`: all of `anthropic_rules.RULES`. A test may leave one
+                out.
         """
         self.cache: PromptCache = PromptCache()
         self.transformations: list[dict[str, str]] = []
@@ -77,6 +81,7 @@ class FakeAnthropic:
         self._replies = Replies(replies)
         self._account, self._created = account, account_created
         self._batch, self._window, self._count = batch, window, count
+        self._rules = RULES if rules is None else rules
         self._thinking, self._compactions = ThinkingLedger(), Compactions()
         self._numbers = itertools.count(1)
 
@@ -129,8 +134,8 @@ class FakeAnthropic:
         model = find_model(known)
         if model is None:
             raise anthropic_error(f"model: {known}", status_code=404, kind="not_found_error")
-        request = AnthropicRequest(raw)
-        check_shape(request, model)
+        request = AnthropicRequest(raw, model)
+        refuse(self._rules, request)
         self._compactions.check(request, model)
         walk = PrefixWalk(request, self._compactions)
         self._thinking.check_latest(request)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from backscroll.evaluation.fake_providers.claude_models import ClaudeModel
 from backscroll.evaluation.fake_providers.errors import anthropic_error
 
 BINDING = "thinking-binding-controls-2026-08-01"
@@ -44,11 +45,12 @@ def kind(block: Any) -> str:
 class AnthropicRequest:
     """A request as its caller passed it. It is not changed."""
 
-    def __init__(self, raw: Mapping[str, Any]) -> None:
+    def __init__(self, raw: Mapping[str, Any], model: ClaudeModel) -> None:
         messages = raw.get("messages")
         if not isinstance(messages, list) or not messages:
             raise anthropic_error("messages: at least one message is required")
         self.raw = raw
+        self.model = model
         self.messages: list[dict[str, Any]] = messages
         self.system: Any = raw.get("system")
         self.tools: list[dict[str, Any]] = list(raw.get("tools") or [])

@@ -5,13 +5,22 @@ Sources: "Errors", "Prompt caching", "Thinking", "Troubleshooting thinking", "Mi
 error, the text is ours and says so in a comment.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from backscroll.evaluation.fake_providers import anthropic_request as wire
 from backscroll.evaluation.fake_providers.anthropic_request import THINKING, AnthropicRequest, Place, kind
-from backscroll.evaluation.fake_providers.claude_models import ClaudeModel
+from backscroll.evaluation.fake_providers.anthropic_server_tools import open_calls, server_pairs
+from backscroll.evaluation.fake_providers.anthropic_texts import (
+    blank_texts,
+    contents,
+    empty_texts,
+    inputs,
+    not_texts,
+    surrogates,
+)
 from backscroll.evaluation.fake_providers.errors import FakeProviderError, anthropic_error
+from backscroll.evaluation.fake_providers.rules import Rule
 
 _TOP = frozenset({
     "model", "system", "tools", "messages", "thinking", "betas", "headers", "extra_headers", "max_tokens",
@@ -37,37 +46,11 @@ _REQUIRED = {
 _OF_ASSISTANT = frozenset({"tool_use", "thinking", "redacted_thinking"})
 
 
-def check_shape(request: AnthropicRequest, model: ClaudeModel) -> None:
-    """Refuse what needs no memory to be refused.
-
-    Args:
-        request: The request.
-        model: The row of its model.
-
-    Raises:
-        FakeProviderError: With the text of the first rule that the request breaks.
-    """
-    checks: tuple[Callable[[AnthropicRequest, ClaudeModel], Iterator[FakeProviderError]], ...] = (
-        _top,
-        _thinking,
-        _fields,
-        _roles,
-        _contents,
-        _system_places,
-        _marks,
-        _pairs,
-        _ending,
-    )
-    for check in checks:
-        for error in check(request, model):
-            raise error
-
-
 def _extra(path: str) -> FakeProviderError:
     return anthropic_error(f"{path}: Extra inputs are not permitted")
 
 
-def _top(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
+def _top(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     for key in request.raw:
         if key not in _TOP:
             yield _extra(str(key))
@@ -80,13 +63,13 @@ def _top(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderErro
         yield anthropic_error("tools: Tool names must be unique.")
 
 
-def _thinking(request: AnthropicRequest, model: ClaudeModel) -> Iterator[FakeProviderError]:
+def _thinking(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     mode = request.thinking.get("type", "adaptive")
     if mode not in ("adaptive", "enabled", "disabled", "between_tools"):
         yield anthropic_error(
             f"thinking: Input tag '{mode}' found using 'type' does not match any of the expected tags"
         )
-    if mode == "disabled" and not model.can_disable_thinking:
+    if mode == "disabled" and not request.model.can_disable_thinking:
         yield anthropic_error('"thinking.type.disabled" is not supported for this model.')  # our text
     if request.thinking.get("block_binding") is None:
         return
@@ -98,7 +81,7 @@ def _thinking(request: AnthropicRequest, model: ClaudeModel) -> Iterator[FakePro
         )
 
 
-def _fields(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
+def _fields(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     for at, message in enumerate(request.messages):
         allowed = set(_MESSAGE)
         if message.get("role") == "system":
@@ -135,10 +118,10 @@ def _block(place: Place) -> Iterator[FakeProviderError]:
         yield anthropic_error(f"messages.{place.message}: `tool_result` blocks can only be in `user` messages")
 
 
-def _roles(request: AnthropicRequest, model: ClaudeModel) -> Iterator[FakeProviderError]:
+def _roles(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     for at in range(len(request.messages)):
         role = request.role(at)
-        if role == "system" and not model.appends_system:
+        if role == "system" and not request.model.appends_system:
             yield anthropic_error(
                 'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter,'
                 ' not "system" as an input message role.'
@@ -152,22 +135,7 @@ def _roles(request: AnthropicRequest, model: ClaudeModel) -> Iterator[FakeProvid
         yield anthropic_error('messages: first message must use the "user" role')
 
 
-def _contents(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
-    for at, blocks in enumerate(request.blocks):
-        if not blocks and not (request.role(at) == "system" and request.messages[at].get("output_config")):
-            yield anthropic_error(
-                f"messages.{at}: all messages must have non-empty content except for the optional final assistant"
-                " message"
-            )
-    for place in request.places():
-        if place.kind == "text" and isinstance(place.content, dict) and not place.content["text"]:
-            yield anthropic_error("messages: text content blocks must be non-empty")
-    for block in request.system if isinstance(request.system, list) else ():
-        if not block.get("text"):
-            yield anthropic_error("system: text content blocks must be non-empty")
-
-
-def _system_places(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
+def _system_places(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     """After a turn of the user, and last or before one of the assistant: "Mid-conversation system messages".
 
     A compaction block in front counts as a turn of the user: that a system message follows it is no error by itself.
@@ -186,7 +154,7 @@ def _system_places(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakePr
             )
 
 
-def _marks(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
+def _marks(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     marks = request.marks() + ([request.automatic_mark] if request.automatic_mark else [])
     if len(marks) > _MARKS:
         yield anthropic_error(f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}.")
@@ -197,40 +165,49 @@ def _marks(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderEr
         )
 
 
-def _pairs(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
-    """Check calls and results over turns: the API merges neighboring messages of one role."""
+def _answered(request: AnthropicRequest) -> Iterator[FakeProviderError]:
+    """Check over turns that each call has its result in the next one: the API merges messages of one role."""
     turns = list(_turns(request))
-    used: set[Any] = set()
-    for number, turn in enumerate(turns):
-        calls = [place.content["id"] for place in turn if place.kind == "tool_use"]
-        following = turns[number + 1] if number + 1 < len(turns) else []
+    for turn, following in zip(turns, [*turns[1:], []], strict=False):
         answered = _leading_results(following)
-        missing = [call for call in calls if call not in answered]
+        missing = [call for call in _calls(turn) if call not in answered]
         if missing and not (request.is_compaction and not following):
             yield anthropic_error(
                 f"messages.{turn[-1].message}: `tool_use` ids were found without `tool_result` blocks immediately"
-                f" after: {', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in"
-                " the next message."
+                f" after: {', '.join(map(str, missing))}. Each `tool_use` block must have a corresponding `tool_result`"
+                " block in the next message."
             )
+
+
+def _unique(request: AnthropicRequest) -> Iterator[FakeProviderError]:
+    used: set[Any] = set()
+    for turn in _turns(request):
+        calls = _calls(turn)
         if len(set(calls)) < len(calls) or used & set(calls):
             yield anthropic_error(f"messages.{turn[-1].message}: `tool_use` ids must be unique")
         used |= set(calls)
-        yield from _orphans(turn, turns[number - 1] if number else [])
 
 
-def _orphans(turn: list[Place], before: list[Place]) -> Iterator[FakeProviderError]:
-    known = [place.content["id"] for place in before if place.kind == "tool_use"]
-    for place in turn:
-        if place.kind != "tool_result":
-            continue
-        asked = place.content["tool_use_id"]
-        if asked not in known:
-            yield anthropic_error(
-                f"{place.path}: unexpected `tool_use_id` found in `tool_result` blocks: {asked}. Each `tool_result`"
-                " block must have a corresponding `tool_use` block in the previous message."
-            )
-        else:
-            known.remove(asked)
+def _asked(request: AnthropicRequest) -> Iterator[FakeProviderError]:
+    """Check that each result answers a call of the turn before it, and is the only one."""
+    turns = list(_turns(request))
+    for before, turn in zip([[], *turns], turns, strict=False):
+        known = _calls(before)
+        for place in turn:
+            if place.kind != "tool_result":
+                continue
+            asked = place.content.get("tool_use_id")
+            if asked in known:
+                known.remove(asked)
+            else:
+                yield anthropic_error(
+                    f"{place.path}: unexpected `tool_use_id` found in `tool_result` blocks: {asked}. Each `tool_result`"
+                    " block must have a corresponding `tool_use` block in the previous message."
+                )
+
+
+def _calls(turn: list[Place]) -> list[Any]:
+    return [place.content.get("id") for place in turn if place.kind == "tool_use"]
 
 
 def _turns(request: AnthropicRequest) -> Iterator[list[Place]]:
@@ -250,25 +227,32 @@ def _leading_results(turn: list[Place]) -> set[Any]:
     for place in turn:
         if place.kind != "tool_result":
             break
-        found.add(place.content["tool_use_id"])
+        found.add(place.content.get("tool_use_id"))
     return found
 
 
-def _ending(request: AnthropicRequest, model: ClaudeModel) -> Iterator[FakeProviderError]:
-    roles = [request.role(at) for at in range(len(request.messages))]
-    last = next((role for role in reversed(roles) if role != "system"), None)
-    if last == "assistant" and model.refuses_prefill and not request.is_compaction:
+def _prefill(request: AnthropicRequest) -> Iterator[FakeProviderError]:
+    """Check that the user has the last word. After `pause_turn` the answer itself is last, with its call open."""
+    is_refused = request.model.refuses_prefill and not request.is_compaction
+    if is_refused and _last_role(request) == "assistant" and not open_calls(request):
         yield anthropic_error(
             "This model does not support assistant message prefill. The conversation must end with a user message."
         )
-    if request.thinking.get("type") == "enabled" and last == "user":
-        yield from _manual_thinking(request, roles)
 
 
-def _manual_thinking(request: AnthropicRequest, roles: list[str]) -> Iterator[FakeProviderError]:
+def _last_role(request: AnthropicRequest) -> str | None:
+    roles = (request.role(at) for at in reversed(range(len(request.messages))))
+    return next((role for role in roles if role != "system"), None)
+
+
+def _manual_thinking(request: AnthropicRequest) -> Iterator[FakeProviderError]:
     """With manual thinking, the final assistant message of an open tool round begins with thinking ("Thinking")."""
+    if request.thinking.get("type") != "enabled" or _last_role(request) != "user":
+        return
+    roles = [request.role(at) for at in range(len(request.messages))]
     final = max((at for at, role in enumerate(roles) if role == "assistant"), default=-1)
-    if final < 0 or final + 1 >= len(roles) or kind(request.blocks[final + 1][0]) != "tool_result":
+    following = request.blocks[final + 1 : final + 2]
+    if final < 0 or not following or [kind(block) for block in following[0][:1]] != ["tool_result"]:
         return
     first = kind(request.blocks[final][0])
     if first not in THINKING:
@@ -277,3 +261,26 @@ def _manual_thinking(request: AnthropicRequest, roles: list[str]) -> Iterator[Fa
             " `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the"
             " lastmost set of `tool_use` and `tool_result` blocks)."
         )
+
+
+RULES: tuple[Rule[AnthropicRequest], ...] = (
+    Rule("surrogates", surrogates, ("lone_surrogate",)),
+    Rule("top", _top),
+    Rule("thinking", _thinking),
+    Rule("fields", _fields, ("empty_text",)),
+    Rule("roles", _roles),
+    Rule("contents", contents, ("empty_text",)),
+    Rule("empty-texts", empty_texts, ("empty_text",)),
+    Rule("blank-texts", blank_texts, ("empty_text",)),
+    Rule("not-texts", not_texts, ("result_not_text",)),
+    Rule("inputs", inputs, ("cut_arguments",)),
+    Rule("system-places", _system_places),
+    Rule("marks", _marks),
+    Rule("answered", _answered, ("open_call", "late_result")),
+    Rule("unique", _unique),
+    Rule("asked", _asked, ("second_result", "late_result", "unknown_call")),
+    Rule("server-pairs", server_pairs, ("server_pair",)),
+    Rule("prefill", _prefill, ("prefill",)),
+    Rule("manual-thinking", _manual_thinking),
+)
+"""What `FakeAnthropic` refuses by the request alone, in the order in which it looks."""

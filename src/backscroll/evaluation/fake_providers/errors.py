@@ -49,3 +49,14 @@ def gemini_error(message: str, *, status_code: int = 400, status: str = "INVALID
     return FakeProviderError(
         status_code, message, {"error": {"code": status_code, "message": message, "status": status}}
     )
+
+
+def bedrock_error(message: str, *, status_code: int = 400, kind: str = "ValidationException") -> FakeProviderError:
+    """Return an error of Amazon Bedrock, with its name as the client of Python gives it.
+
+    Args:
+        message: The text.
+        status_code: The HTTP status.
+        kind: The name of the exception. `ParamValidationError` is raised by the client, before it sends.
+    """
+    return FakeProviderError(status_code, message, {"message": message, "__type": kind})

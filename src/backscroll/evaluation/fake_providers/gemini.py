@@ -7,40 +7,28 @@ as users of the API reported them.
 import base64
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from backscroll.evaluation.fake_providers.chain import as_text, count_bytes, fingerprint
 from backscroll.evaluation.fake_providers.errors import FakeProviderError, gemini_error
+from backscroll.evaluation.fake_providers.gemini_rules import (
+    DATA,
+    RULES,
+    Content,
+    ContentsRequest,
+    Part,
+    contents_of,
+)
 from backscroll.evaluation.fake_providers.prompt_cache import PromptCache, Unit
+from backscroll.evaluation.fake_providers.rules import Rule, refuse
 from backscroll.evaluation.fake_providers.script import Replies, Reply, Script, Text, Thinking, kept
 
 DUMMIES = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Signatures for calls that no model made."""
 
-_DATA = frozenset({
-    "text", "inlineData", "fileData", "functionCall", "functionResponse", "toolCall", "toolResponse",
-    "executableCode", "codeExecutionResult",
-})  # fmt: skip
-_PART = _DATA | {"thought", "thoughtSignature", "mediaResolution", "videoMetadata"}
 _MODEL = re.compile(r"(?:models/)?gemini-(\d+)(?:\.\d+)?-.*")
 _WINDOW = 1_048_576
-
-Part = dict[str, Any]
-
-
-class _Content(NamedTuple):
-    at: int
-    role: str
-    parts: list[Part]
-
-    @property
-    def calls(self) -> list[Part]:
-        return [part for part in self.parts if "functionCall" in part]
-
-    @property
-    def responses(self) -> list[Part]:
-        return [part for part in self.parts if "functionResponse" in part]
 
 
 class FakeGemini:
@@ -62,6 +50,7 @@ class FakeGemini:
         window: int = _WINDOW,
         count: Callable[[str], int] = count_bytes,
         ids: bool = True,
+        rules: Sequence[Rule[ContentsRequest]] | None = None,
     ) -> None:
         """Make a provider that has seen no request.
 
@@ -71,12 +60,13 @@ class FakeGemini:
             window: Largest input in tokens.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
             ids: Calls get an `id`, as from Gemini 3 on; without one, only their order identifies the responses.
+            rules: What is refused; `None`: all of `gemini_rules.RULES`. A test may leave one out.
         """
         self.cache: PromptCache = PromptCache()
         self.requests: list[dict[str, Any]] = []
         self._model, self._replies, self._window, self._count = model, Replies(replies), window, count
         self._signed: dict[str, str] = {}
-        self._ids = ids
+        self._ids, self._rules = ids, RULES if rules is None else rules
         self._numbers = itertools.count(1)
 
     def generate_content(
@@ -105,9 +95,8 @@ class FakeGemini:
         raw = {"model": known, "contents": contents, "system_instruction": system_instruction, "tools": tools}
         self.requests.append(kept(raw))
         generation = _generation(known)
-        turns = _contents(contents)
-        for error in itertools.chain(_order(turns), self._signatures(turns) if generation >= 3 else ()):
-            raise error
+        turns = contents_of(contents)
+        refuse(self._rules, ContentsRequest(raw, turns, self._signatures if generation >= 3 else _no_signatures))
         units = self._units(turns, system_instruction, tools)
         total = sum(unit.tokens for unit in units)
         if total > self._window:
@@ -122,7 +111,7 @@ class FakeGemini:
             "responseId": f"response-{next(self._numbers):04}",
         }
 
-    def _signatures(self, turns: list[_Content]) -> Iterator[FakeProviderError]:
+    def _signatures(self, turns: list[Content]) -> Iterator[FakeProviderError]:
         """Check the first function call of each step of the current turn, which begins with the user's last words."""
         begun = max((turn.at for turn in turns if turn.role == "user" and not turn.responses), default=0)
         for turn in turns[begun:]:
@@ -139,7 +128,7 @@ class FakeGemini:
                 if is_minted and self._signed.get(str(signature)) != _identity(call):
                     yield gemini_error("Corrupted thought signature.")
 
-    def _units(self, turns: list[_Content], system: Any, tools: list[Any] | None) -> list[Unit]:
+    def _units(self, turns: list[Content], system: Any, tools: list[Any] | None) -> list[Unit]:
         parts: list[Any] = [system] if system else []
         parts += tools or []
         parts += [[turn.role, part] for turn in turns for part in turn.parts]
@@ -187,98 +176,14 @@ def _generation(model: str) -> int:
     return int(found[1])
 
 
-def _contents(contents: list[Mapping[str, Any]] | str) -> list[_Content]:
-    given: list[Mapping[str, Any]] = (
-        [{"role": "user", "parts": [{"text": contents}]}] if isinstance(contents, str) else contents
-    )
-    return [
-        _Content(at, str(content.get("role") or "user"), [_camel_case(part) for part in content.get("parts") or ()])
-        for at, content in enumerate(given)
-    ]
-
-
-def _camel_case(part: Mapping[str, Any]) -> Part:
-    """Return a part with the wire's names, without nulls, and bytes as base64."""
-    found: Part = {}
-    for key, value in part.items():
-        name = re.sub(r"_([a-z])", lambda letter: letter[1].upper(), key)
-        if value is not None:
-            found[name] = base64.b64encode(value).decode() if isinstance(value, bytes) else value
-    return found
-
-
-def _order(turns: list[_Content]) -> Iterator[FakeProviderError]:
-    if not turns:
-        yield gemini_error("* GenerateContentRequest.contents: contents is not specified")
-        return
-    for turn in turns:
-        yield from _fields(turn)
-    if turns[0].role != "user" or turns[-1].role != "user":
-        yield gemini_error(
-            "Please ensure that multiturn requests start with a user role and end with a user role or a function"
-            " response."
-        )
-    for turn, following in zip(turns, [*turns[1:], None], strict=True):
-        answers = following.responses if following else []
-        if turn.calls and len(answers) != len(turn.calls):
-            yield gemini_error(
-                "Please ensure that the number of function response parts is equal to the number of function call"
-                " parts of the function call turn."
-            )
-        if turn.calls and not all(_answers(part, turn.calls) for part in answers):
-            yield gemini_error("Please ensure that function responses match the function calls of the turn before.")
-    yield from _neighbors(turns)
-
-
-def _neighbors(turns: list[_Content]) -> Iterator[FakeProviderError]:
-    for before, turn in zip([None, *turns], turns, strict=False):
-        if turn.calls and (before is None or before.role != "user"):
-            yield gemini_error(
-                "Please ensure that function call turn comes immediately after a user turn or after a function response"
-                " turn."
-            )
-        if turn.responses and (before is None or not before.calls):
-            yield gemini_error(
-                "Please ensure that function response turn comes immediately after a function call turn."
-            )
-
-
-def _fields(turn: _Content) -> Iterator[FakeProviderError]:
-    where = f"GenerateContentRequest.contents[{turn.at}]"
-    if turn.role not in ("user", "model"):
-        yield gemini_error("Please use a valid role: user, model.")
-    if not turn.parts:
-        yield gemini_error(f"* {where}.parts: contents.parts must not be empty.")
-    for number, part in enumerate(turn.parts):
-        unknown = sorted(set(part) - _PART)
-        if unknown:
-            yield gemini_error(
-                f'Invalid JSON payload received. Unknown name "{unknown[0]}" at'
-                f" 'contents[{turn.at}].parts[{number}]': Cannot find field."
-            )
-        if len(_DATA & set(part)) != 1:
-            yield gemini_error(
-                f"* {where}.parts[{number}].data: required oneof field 'data' must have one initialized field"
-            )
-        if "functionCall" in part and turn.role != "model":
-            yield gemini_error("Please ensure that function call turn comes from the model.")
-        if "functionResponse" in part and turn.role != "user":
-            yield gemini_error("Please ensure that function response turn comes from the user.")
-
-
-def _answers(part: Part, calls: list[Part]) -> bool:
-    """Return whether a response names one of the calls: by its id, if it has one, and by its name."""
-    response = part["functionResponse"]
-    return any(
-        response.get("id") in (None, call["functionCall"].get("id"))
-        and response.get("name") == call["functionCall"].get("name")
-        for call in calls
-    )
+def _no_signatures(_: list[Content]) -> Iterator[FakeProviderError]:
+    """Models before Gemini 3 validate none."""
+    yield from ()
 
 
 def _identity(part: Part) -> str:
     """Return what a signature is bound to: the data of its part."""
-    return fingerprint({key: value for key, value in part.items() if key in _DATA})
+    return fingerprint({key: value for key, value in part.items() if key in DATA})
 
 
 def _decoded(signature: str) -> str:

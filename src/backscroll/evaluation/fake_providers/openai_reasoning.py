@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from backscroll.evaluation.fake_providers.chain import PrefixChain, canonical, fingerprint
-from backscroll.evaluation.fake_providers.errors import openai_error
-from backscroll.evaluation.fake_providers.openai_rules import Item
+from backscroll.evaluation.fake_providers.errors import FakeProviderError, openai_error
+from backscroll.evaluation.fake_providers.openai_contents import Item
 
 Version = tuple[int, int]
 BINDS = (6, 2)
@@ -82,25 +82,23 @@ class ReasoningLedger:
                 if known:
                     self._outputs[known] = entry
 
-    def check_adjacent(self, items: list[Item]) -> None:
-        """Refuse reasoning without the item that it was produced with, and stored items without their reasoning.
-
-        Raises:
-            FakeProviderError: With the text that users reported.
+    def alone(self, items: list[Item]) -> Iterator[FakeProviderError]:
+        """Yield an error for reasoning without the item that it was produced with, and for stored items without their
+        reasoning, with the text that users reported.
         """
         before: set[str] = set()
         for at, item in enumerate(items):
             known = str(item.get("id") or "")
-            if item["type"] == "reasoning" and known in self._by_id:
+            if item.get("type") == "reasoning" and known in self._by_id:
                 following = items[at + 1] if at + 1 < len(items) else None
                 if not self._belongs(following, self._by_id[known].response):
-                    raise openai_error(
+                    yield openai_error(
                         f"Item '{known}' of type 'reasoning' was provided without its required following item."
                     )
             needed = self._outputs.get(known)
             if needed and needed.is_stored and needed.reasoning and needed.reasoning not in before:
-                raise openai_error(
-                    f"Item '{known}' of type '{item['type']}' was provided without its required 'reasoning' item:"
+                yield openai_error(
+                    f"Item '{known}' of type '{item.get('type')}' was provided without its required 'reasoning' item:"
                     f" '{needed.reasoning}'."
                 )
             before.add(known)

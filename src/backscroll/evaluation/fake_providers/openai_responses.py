@@ -2,12 +2,13 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, NamedTuple
 
 from backscroll.evaluation.fake_providers.chain import as_text, canonical, count_bytes, fingerprint
 from backscroll.evaluation.fake_providers.errors import openai_error
+from backscroll.evaluation.fake_providers.openai_contents import Item
 from backscroll.evaluation.fake_providers.openai_reasoning import (
     BINDS,
     Prefix,
@@ -16,8 +17,9 @@ from backscroll.evaluation.fake_providers.openai_reasoning import (
     Version,
     rendered,
 )
-from backscroll.evaluation.fake_providers.openai_rules import Item, check_request, items_of
+from backscroll.evaluation.fake_providers.openai_rules import RULES, ItemsRequest, items_of
 from backscroll.evaluation.fake_providers.prompt_cache import CacheUsage, PromptCache, Unit
+from backscroll.evaluation.fake_providers.rules import Rule, refuse
 from backscroll.evaluation.fake_providers.script import Call, Replies, Reply, Script, Text, Thinking, kept
 
 _MODEL = re.compile(r"gpt-(\d+)(?:\.(\d+))?(-mini|-nano)?(?:-.*)?")
@@ -61,6 +63,7 @@ class FakeOpenAIResponses:
         on_mismatch: Literal["remove", "error"] = "remove",
         keeps_replies: bool = False,
         count: Callable[[str], int] = count_bytes,
+        rules: Sequence[Rule[ItemsRequest]] | None = None,
     ) -> None:
         """Make a provider that has seen no request.
 
@@ -72,6 +75,7 @@ class FakeOpenAIResponses:
             on_mismatch: `remove`: as the API does. `error`: refuse a changed prefix with 400, so that a test sees it.
             keeps_replies: `compact` returns the model's messages as well, with their ids. Users saw that of gpt-5.4.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
+            rules: What is refused; `None`: all of `openai_rules.RULES`. A test may leave one out.
         """
         self.cache: PromptCache = PromptCache()
         self.transformations: list[dict[str, str]] = []
@@ -79,7 +83,7 @@ class FakeOpenAIResponses:
         self._model, self._replies, self._account = model, Replies(replies), account
         self._window, self._on_mismatch, self._count = window, on_mismatch, count
         self._compact_keeps = ("user", "assistant") if keeps_replies else ("user",)
-        self._ledger = ReasoningLedger()
+        self._ledger, self._rules = ReasoningLedger(), RULES if rules is None else rules
         self._numbers = itertools.count(1)
 
     def for_account(self, account: str) -> "FakeOpenAIResponses":
@@ -169,8 +173,7 @@ class FakeOpenAIResponses:
             )
         version = (int(found[1]), int(found[2] or 0))
         items = items_of(raw.get("input"))
-        check_request(raw, items, version)
-        self._ledger.check_adjacent(items)
+        refuse(self._rules, ItemsRequest(raw, items, version, self._ledger.alone))
         form = (raw.get("text") or {}).get("format")
         instructions = None if version >= BINDS else raw.get("instructions")
         start = fingerprint(canonical(raw.get("tools") or []), canonical(form))

@@ -4,12 +4,12 @@ Sources: the types of the openai client, "Reasoning" and "Compaction" (OpenAI), 
 reported them.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from backscroll.evaluation.fake_providers.errors import FakeProviderError, openai_error
-
-Item = dict[str, Any]
+from backscroll.evaluation.fake_providers.openai_contents import Item, cut_arguments, not_texts
+from backscroll.evaluation.fake_providers.rules import Rule, is_encodable
 
 REQUIRED: dict[str, tuple[str, ...]] = {
     "message": ("role", "content"),
@@ -57,7 +57,22 @@ _ROLES = ("assistant", "system", "developer", "user")
 _PAIRS = {
     "function_call": ("function_call_output", "function call"),
     "custom_tool_call": ("custom_tool_call_output", "custom tool call"),
+    "computer_call": ("computer_call_output", "computer call"),
+    "local_shell_call": ("local_shell_call_output", "local shell call"),
+    "shell_call": ("shell_call_output", "shell call"),
+    "apply_patch_call": ("apply_patch_call_output", "apply patch call"),
 }
+
+
+class ItemsRequest(NamedTuple):
+    """A request, read once."""
+
+    raw: Mapping[str, Any]
+    items: list[Item]
+    version: tuple[int, int]
+    """Major and minor version of the model."""
+    alone: Callable[[list[Item]], Iterator[FakeProviderError]]
+    """What the server remembers of items that belong together."""
 
 
 def items_of(given: Any) -> list[Item]:
@@ -76,24 +91,14 @@ def items_of(given: Any) -> list[Item]:
     return [{"type": "message", **item} if "type" not in item and "role" in item else item for item in given]
 
 
-def check_request(raw: Mapping[str, Any], items: list[Item], version: tuple[int, int]) -> None:
-    """Refuse what needs no memory to be refused.
-
-    Args:
-        raw: The request.
-        items: Its items, as `items_of` returns them.
-        version: Major and minor version of the model.
-
-    Raises:
-        FakeProviderError: With the text of the first rule that the request breaks.
-    """
-    for check in (_fields(items), _tools(raw), _options(raw, version), _pairs(items), _configuration(items)):
-        for error in check:
-            raise error
+def _surrogates(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    """The client of Python fails before it sends; a server that gets such a text answers this."""
+    if not is_encodable(request.raw):
+        yield openai_error("We could not parse the JSON body of your request.", param=None)
 
 
-def _fields(items: list[Item]) -> Iterator[FakeProviderError]:
-    for at, item in enumerate(items):
+def _fields(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    for at, item in enumerate(request.items):
         kind, where = str(item.get("type")), f"input[{at}]"
         if kind not in REQUIRED:
             yield _invalid(where, kind, ", ".join(f"'{known}'" for known in REQUIRED))
@@ -112,28 +117,24 @@ def _fields(items: list[Item]) -> Iterator[FakeProviderError]:
                 )
         if kind == "message" and item.get("role") not in _ROLES:
             yield _invalid(where, str(item.get("role")), "'assistant', 'system', 'developer', and 'user'")
-        if kind == "function_call" and not isinstance(item.get("arguments"), str):
-            yield openai_error(
-                f"Invalid type for '{where}.arguments': expected a string, but got an object instead.",
-                code="invalid_type",
-            )
 
 
 def _invalid(where: str, value: str, known: str) -> FakeProviderError:
     return openai_error(f"Invalid value: '{value}'. Supported values are: {known}.", code="invalid_value", param=where)
 
 
-def _tools(raw: Mapping[str, Any]) -> Iterator[FakeProviderError]:
-    for at, tool in enumerate(raw.get("tools") or ()):
+def _tools(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    for at, tool in enumerate(request.raw.get("tools") or ()):
         if tool.get("type") == "function" and not tool.get("name"):
             yield openai_error(
                 f"Missing required parameter: 'tools[{at}].name'.", code="missing_required_parameter", param="tools"
             )
 
 
-def _options(raw: Mapping[str, Any], version: tuple[int, int]) -> Iterator[FakeProviderError]:
+def _options(request: ItemsRequest) -> Iterator[FakeProviderError]:
     """Refuse sampling options, which GPT-6 and later do not have."""
-    for key in ("temperature", "top_p", "logprobs") if version >= (6, 0) else ():
+    raw = request.raw
+    for key in ("temperature", "top_p", "logprobs") if request.version >= (6, 0) else ():
         if raw.get(key) is not None:
             yield openai_error(
                 f"Unsupported parameter: '{key}' is not supported with this model.",
@@ -148,22 +149,44 @@ def _options(raw: Mapping[str, Any], version: tuple[int, int]) -> Iterator[FakeP
         )
 
 
-def _pairs(items: list[Item]) -> Iterator[FakeProviderError]:
+def _asked(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    """Each output answers a call before it, and is the only one."""
     for kind, (answer, words) in _PAIRS.items():
-        open_calls: dict[str, int] = {}
-        for at, item in enumerate(items):
-            if item["type"] == kind:
-                open_calls[item["call_id"]] = at
-            elif item["type"] == answer:
-                if item["call_id"] not in open_calls:
-                    yield openai_error(f"No tool call found for {words} output with call_id {item['call_id']}.")
-                open_calls.pop(item["call_id"], None)
-        for call in open_calls:
-            yield openai_error(f"No tool output found for {words} {call}.")
+        waiting: set[str] = set()
+        for item in request.items:
+            known = _call_id(item)
+            if item.get("type") == kind:
+                waiting.add(known)
+            elif item.get("type") == answer:
+                if known not in waiting:
+                    yield openai_error(f"No tool call found for {words} output with call_id {known}.")
+                waiting.discard(known)
 
 
-def _configuration(items: list[Item]) -> Iterator[FakeProviderError]:
-    kinds = [item["type"] for item in items]
+def _answered(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    """Each call has an output behind it, at any distance."""
+    for kind, (answer, words) in _PAIRS.items():
+        waiting: dict[str, None] = {}
+        for item in request.items:
+            if item.get("type") == kind:
+                waiting[_call_id(item)] = None
+            elif item.get("type") == answer:
+                waiting.pop(_call_id(item), None)
+        for known in waiting:
+            yield openai_error(f"No tool output found for {words} {known}.")
+
+
+def _call_id(item: Item) -> str:
+    """Return the id by which a call and its output find each other; outputs of a local shell have no other."""
+    return str(item.get("call_id") or item.get("id"))
+
+
+def _alone(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    yield from request.alone(request.items)
+
+
+def _configuration(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    kinds = [item.get("type") for item in request.items]
     if "compaction" not in kinds or "configuration_update" not in kinds:
         return
     compacted = len(kinds) - 1 - kinds[::-1].index("compaction")
@@ -173,3 +196,26 @@ def _configuration(items: list[Item]) -> Iterator[FakeProviderError]:
             "The 'configuration_update' item type is not supported with compaction without a subsequent configuration"
             " update."
         )
+
+
+def _texts(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    yield from not_texts(request.items)
+
+
+def _cut(request: ItemsRequest) -> Iterator[FakeProviderError]:
+    yield from cut_arguments(request.items)
+
+
+RULES: tuple[Rule[ItemsRequest], ...] = (
+    Rule("surrogates", _surrogates, ("lone_surrogate",)),
+    Rule("fields", _fields),
+    Rule("texts", _texts, ("result_not_text", "cut_arguments")),
+    Rule("cut-arguments", _cut, ("cut_arguments",)),
+    Rule("tools", _tools),
+    Rule("options", _options),
+    Rule("asked", _asked, ("second_result", "unknown_call")),
+    Rule("answered", _answered, ("open_call",)),
+    Rule("configuration", _configuration),
+    Rule("alone", _alone, ("reasoning_alone",)),
+)
+"""What `FakeOpenAIResponses` refuses, in the order in which it looks."""

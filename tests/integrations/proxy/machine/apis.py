@@ -5,8 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses
-from tests.integrations.clients.fake_chat import FakeChat
+from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIChat, FakeOpenAIResponses
 
 Message = dict[str, Any]
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -104,8 +103,8 @@ class Chat(Api):
     models = ("gpt-5", "gpt-5-mini", "gpt-6")
 
     @staticmethod
-    def fake(**given: Any) -> FakeChat:
-        return FakeChat(**given)
+    def fake(**given: Any) -> FakeOpenAIChat:
+        return FakeOpenAIChat(**given)
 
     def said(self, text: str) -> list[Message]:
         return [{"role": "user", "content": text}]

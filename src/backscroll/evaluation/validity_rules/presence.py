@@ -1,0 +1,86 @@
+"""What every view must hold: leading system messages, the user's first and last message, items that hold for all."""
+
+from collections.abc import Iterator
+
+from backscroll.evaluation.dialects import Shape
+from backscroll.evaluation.odd_parts import references
+from backscroll.evaluation.validity_rules.case import Case, Rule
+
+_SHARED = 16  # characters at one end that identify an excerpt; excerpts keep more at either end
+
+
+def _leading(case: Case) -> Iterator[str]:
+    for at, message in enumerate(case.history):
+        if not message.is_system:
+            return
+        if at >= len(case.view) or case.view[at].sameness != message.sameness:
+            yield f"view[{at}]: leading system message history[{at}] is missing or changed"
+
+
+def _users(case: Case) -> Iterator[str]:
+    view = case.view
+    for which, original in _own(case):
+        if not case.is_native and not any(represents(message, original) for message in view):
+            yield f"the {which} user message, history[{original.place}], is not in the view"
+
+
+def _begins(case: Case) -> Iterator[str]:
+    if case.is_native:
+        return
+    view = case.view
+    begins = next((message for message in case.history if not message.is_system and not message.results), None)
+    after = next((at for at, message in enumerate(view) if not message.is_system), None)
+    is_users = begins is not None and (begins.role == "user" or begins.is_gemini)
+    if is_users and (after is None or view[after].role != "user"):
+        yield f"view[{after}]: the dialogue begins with no user message"
+
+
+def _quoted(case: Case) -> Iterator[str]:
+    """Check that the user's first and last message are shown, or quoted in a summary next to a compaction."""
+    summaries = [message.text for message in case.view if message.is_summary]
+    for which, original in _own(case) if case.is_native else ():
+        quoted = any(f"] user: {original.text[:_SHARED]}" in summary for summary in summaries)
+        if not quoted and original.text and not any(represents(message, original) for message in case.view):
+            yield f"the {which} user message, history[{original.place}], is neither in the view nor quoted in it"
+
+
+def _compactions(case: Case) -> Iterator[str]:
+    known = {message.sameness for message in case.history if message.is_compaction}
+    for at, message in enumerate(case.view if case.is_native else ()):
+        if message.is_compaction and message.sameness not in known:
+            yield f"view[{at}]: a second compaction by the provider"
+
+
+def _needed(case: Case) -> Iterator[str]:
+    shown = {message.sameness for message in case.view}
+    for message in case.history:
+        if message.is_needed and message.sameness not in shown:
+            yield f"an item of history[{message.place}] that every view must hold is missing"
+
+
+def _own(case: Case) -> list[tuple[str, Shape]]:
+    """Return the user's first and last message. One that says nothing need not be shown."""
+    own = [message for message in case.history if message.is_users and not message.is_nothing]
+    return [("first", own[0]), ("last", own[-1])] if own else []
+
+
+def represents(shown: Shape, original: Shape) -> bool:
+    """Return whether a message equals the original or is its excerpt: both ends of a long text, or its reference."""
+    if shown.role != original.role or (shown.results and shown.rest is None):
+        return False
+    if original.sameness in (shown.sameness, shown.rest):
+        return True
+    cut, whole = shown.text, original.text
+    if not any(first == original.place for first, _ in references(cut)):
+        return False
+    return cut[:_SHARED] == whole[:_SHARED] or cut[-_SHARED:] == whole[-_SHARED:] or len(whole) < _SHARED
+
+
+RULES = (
+    Rule("compactions", _compactions),
+    Rule("quoted", _quoted),
+    Rule("leading", _leading),
+    Rule("users", _users),
+    Rule("begins", _begins),
+    Rule("needed", _needed, is_kept=False),
+)
