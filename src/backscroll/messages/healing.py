@@ -89,6 +89,7 @@ def is_suspect(reading: ParsedMessage, *, chat: bool) -> bool:
                 return True
         elif kind == "result":
             odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
+            odd = odd or part.path[-2:] == ("toolResult", "content")
             if odd and (chat or len(part.path) > 1):
                 return True
         elif kind == "reasoning" and part.form == "string" and part.path[0] == "content":
@@ -130,6 +131,11 @@ def _encodable(value: Any) -> Any:
     if type(value) is dict:
         return {encodable(key): _encodable(held) for key, held in value.items()}
     return value
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is a text, or a list of blocks."""
+    return type(value) is str or (type(value) is list and all(type(block) is dict for block in value))
 
 
 def _blank(text: Any) -> bool:
@@ -215,9 +221,7 @@ class _Mending:
             if left in ([], None) or _blank(left):
                 return self._unless(condition=True, block=block, rule="empty_text")
             return block if left == content else {**block, "content": left}
-        if kind.endswith("_output") and "output" in block and type(block["output"]) not in (str, list, dict):
-            return self._as_json(block, "output")
-        if kind == "function_call_output" and type(block.get("output")) is dict:
+        if kind in ("function_call_output", "custom_tool_call_output") and not is_text(block.get("output")):
             return self._as_json(block, "output")
         return block if kind else self._bedrock(block)
 
@@ -302,7 +306,7 @@ class _Mending:
 
     def _answer(self, message: Message, content: Any) -> Message:
         """Mend a message that answers a call as a whole, or holds items that do."""
-        if type(content) is list and all(type(block) is dict for block in content):
+        if type(content) is list and is_text(content):
             left = self._blocks(content, "content") or ([_text_block(EMPTY_RESULT)] if content else [])
             return message if left == content else {**message, "content": left}
         return self._as_json(message, "content") if self._chat and type(content) is not str else message

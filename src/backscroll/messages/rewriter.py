@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backscroll.messages.contents import CALLS, answers_in, content_of, held, is_content, response_to
+from backscroll.messages.contents import CALLS, MODEL, answers_in, content_of, held, is_content, response_to
 from backscroll.messages.items import PAIRS, answer_of, is_envelope, kind_of
 from backscroll.messages.parts import Part, Path, compact
 from backscroll.messages.reader import SYSTEM_ROLES, ParsedMessage
@@ -155,6 +155,16 @@ def shape_among(messages: Iterable[Message]) -> Message | None:
         if message["role"] not in SYSTEM_ROLES:
             return message if is_content(message) else first
     return first
+
+
+def must_alternate(message: Message, other: Message) -> bool:
+    """Return whether a provider refuses these messages of one role in a row: two of Bedrock, or two of the model of
+    Gemini.
+    """
+    if is_content(message) and is_content(other):
+        return message["role"] == MODEL == other["role"]
+    contents = (each.get("content") for each in (message, other))
+    return any(type(content) is list and any(map(_is_bedrock, content)) for content in contents)
 
 
 def _is_bedrock(block: Any) -> bool:

@@ -8,14 +8,10 @@ anthropic 2.12, and botocore's model of `Converse`.
 from typing import Any
 
 from backscroll.errors import MessageError
+from backscroll.messages.healing import is_text
 from backscroll.messages.items import is_envelope, is_item, kind_of
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
-
-
-def is_text(content: Any) -> bool:
-    """Return whether the content of a tool's message is a text, or a list of blocks."""
-    return type(content) is str or (type(content) is list and all(type(block) is dict for block in content))
 
 
 def not_text(what: str, value: Any) -> str:

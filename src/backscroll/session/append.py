@@ -11,7 +11,8 @@ from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
 from backscroll.messages.contents import may_answer
-from backscroll.messages.sendable_texts import check_texts, is_text, not_text
+from backscroll.messages.healing import is_text
+from backscroll.messages.sendable_texts import check_texts, not_text
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.addition import Addition, with_tools
 from backscroll.session.state import SessionState

@@ -17,7 +17,7 @@ from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired,
 from backscroll.messages.contents import MODEL, is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import encodable
-from backscroll.messages.rewriter import plain, shape_among
+from backscroll.messages.rewriter import must_alternate, plain, shape_among
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Estimate, estimate_count, estimate_message
@@ -362,7 +362,9 @@ class View:
         if previous.key[1] == SUMMARY:
             return rendering.gap_line(list(self.plan.gaps())[-1])
         if previous.group and previous.group.open_calls and not previous.state[2]:
-            return rendering.NO_RESULT_LINE
+            return rendering.ELSEWHERE_LINE if self.plan.heals else rendering.NO_RESULT_LINE
+        if self.plan.heals and must_alternate(previous.messages[-1], segment.messages[0]):
+            return rendering.ELSEWHERE_LINE
         if not previous.entries or not segment.entries:
             return None
         low, high = sorted((previous.entries[-1].seq, segment.entries[0].seq))

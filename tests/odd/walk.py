@@ -1,0 +1,160 @@
+"""Walk through a session of odd situations, with compactions, resumes, rewinds, forks and lanes, and judge each view."""
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from backscroll.evaluation.fake_providers import (
+    FakeAnthropic,
+    FakeBedrock,
+    FakeGemini,
+    FakeOpenAIChat,
+    FakeOpenAIResponses,
+    FakeProviderError,
+)
+from backscroll.manager.importing import ImportingManager
+from backscroll.stores.memory import MemoryStore
+from tests.fakes import count_quarter
+from tests.odd.situations import Message, Situations
+
+_WORD = re.compile(r"w\d+x")
+_TOOLS = {"tools": [{"toolSpec": {"name": "run", "inputSchema": {"json": {"type": "object"}}}}]}
+
+
+def refusal(dialect: str, view: list[Message]) -> str:
+    """What the provider of a dialect says to a view; empty if it takes it."""
+    sent = json.loads(json.dumps(view, ensure_ascii=False).encode())
+    system = [message for message in sent if message["role"] == "system"] if dialect != "responses" else []
+    rest = [message for message in sent if message not in system]
+    bare = [{key: value for key, value in message.items() if key != "metadata"} for message in rest]
+    try:
+        match dialect:
+            case "openai":
+                FakeOpenAIChat().create(messages=[*system, *bare])
+            case "anthropic":
+                FakeAnthropic(model="claude-opus-4-6").create(messages=bare, max_tokens=100)
+            case "bedrock":
+                FakeBedrock(model="anthropic.claude-opus-4-6-v1:0").converse(messages=bare, toolConfig=_TOOLS)
+            case "responses":
+                FakeOpenAIResponses().create(input=bare)
+            case "gemini":
+                FakeGemini(model="gemini-2.5-flash").generate_content(contents=bare)
+    except FakeProviderError as refused:
+        return f"{refused.status_code} {refused.message}"
+    return ""
+
+
+class Walk:
+    """One session."""
+
+    def __init__(self, dialect: str, seed: int) -> None:
+        self.dialect, self.chance = dialect, Random(f"{dialect} {seed}")
+        self.make = Situations(dialect, self.chance)
+        self.store = MemoryStore()
+        self.budget = self.chance.choice((1_500, 3_000, 20_000))
+        self.context = self._opened("s")
+        self.faults: list[str] = []
+        self.sent: dict[str, list[Message]] = {}
+        """By lane: the newest view."""
+        self.shown: set[str] = set()
+        """Words that the main lane showed."""
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    def _opened(self, name: str) -> ImportingManager:
+        return ImportingManager(
+            session=name, store=self.store, budget=self.budget, tokenizer=count_quarter,
+            on_event=lambda event, payload: self.events.append((event, payload)),
+        )  # fmt: skip  # one thought
+
+    def run(self, steps: int) -> None:
+        """Take these steps, each with a view at its end or not."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.context.append(self.make.question("begin"))
+            for _ in range(steps):
+                self._step()
+            self.request("main")
+            self.context.close()
+
+    def _step(self) -> None:
+        messages = self.make.next()
+        together = self.chance.random() < 0.5
+        if together:
+            self.context.append(*messages)
+        for message in () if together else messages:
+            self.context.append(message)
+            if self.chance.random() < 0.3:
+                self.request("main")
+        moves = ("request",) * 6 + ("title", "resume", "rewind", "fork", "compact", "nothing", "nothing")
+        self._move(self.chance.choice(moves))
+
+    def _move(self, move: str) -> None:
+        match move:
+            case "request":
+                self.request("main")
+            case "title":
+                self.request("title")
+            case "resume":
+                before = self.context.view()
+                self.context.close()
+                self.context = self._opened(self.context.session_id)
+                if self.context.view() != before:
+                    self.faults.append("a resume changed the view")
+            case "rewind":
+                seqs = [status.seq for status in self.context.explain()]
+                self.context.rewind(seqs[-1 - self.chance.randrange(min(4, len(seqs)))])
+                self._forget()
+            case "fork":
+                other = self.context.fork(f"{self.context.session_id}+")
+                self.context.close()
+                self.context = other
+                self.context = self._opened(other.session_id)
+            case "compact":
+                self.context.compact()
+
+    def _forget(self) -> None:
+        """Forget the calls that a rewind took back."""
+        known = json.dumps(self.context.get_messages())
+        self.make.waiting = [call.id for call in self.context.open_calls() if not call.id.startswith("nobody")]
+        self.make.answered = [name for name in self.make.answered if f'"{name}"' in known and name not in self.make.waiting]
+
+    def request(self, lane: str) -> None:
+        """Judge a view. A loop asks a model only where it has something to answer."""
+        if not self._has_to_be_answered():
+            self.context.append(self.make.question())
+        self.events.clear()
+        view = self.context.get_messages_for_request(lane=lane)
+        self.faults += [f"{lane}: {fault}" for fault in self._judged(view, lane)]
+        self.sent[lane] = view
+
+    def _has_to_be_answered(self) -> bool:
+        newest = self.context.get_messages()[-1]
+        if newest["role"] not in ("assistant", "model"):
+            return True
+        newest_seq = self.context.explain()[-1].seq
+        return any(call.seq == newest_seq for call in self.context.open_calls())
+
+    def _judged(self, view: list[Message], lane: str) -> Iterator[str]:
+        history = self.context.get_messages()
+        newest = self.context.explain()[-1].seq
+        if self.dialect != "amplifier" and (said := refusal(self.dialect, view)):
+            yield f"refused: {said}"
+        text = json.dumps(view)
+        words = _WORD.findall(json.dumps(history[-1]))
+        said = [message for message in view if _WORD.search(json.dumps(message)) or "[ref:" in json.dumps(message)]
+        ends = json.dumps(said[-1])
+        if words and not any(word in ends for word in words) and f"[ref:{newest}" not in ends:
+            yield f"the newest message {words} is not the newest of the view"
+        for status in self.context.explain(lane=lane):
+            message = history[status_index(history, status, self.context)]
+            lost = [word for word in _WORD.findall(json.dumps(message)) if word not in text]
+            if lost and status.state == "whole" and status.role in ("user", "tool"):
+                yield f"words {lost} of message {status.seq} are in no view, and explain() says it is whole"
+
+
+def status_index(history: list[Message], status: Any, context: Any) -> int:
+    """The index of a message in the conversation."""
+    return context._session.history.branch.position(status.seq)  # noqa: SLF001  the number of what comes before it
