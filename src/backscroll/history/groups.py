@@ -97,7 +97,7 @@ class GroupIndex:
             group.serving += 1
             if len(self._serving) > MOST_OPEN:
                 del self._serving[next(iter(self._serving))]
-        if goes_on(reading, self.last_role):
+        if goes_on(reading, self.last_role) or seq in group.orphans:
             self.turns = newer(self.turns, (seq, group.first))
         self.last_role = reading.role
         return group, merged
@@ -243,11 +243,11 @@ class GroupPreview:
         for number, call in enumerate(reading.calls):
             self._opened.setdefault(call, []).append((first, seq, number))
         self._serving |= dict.fromkeys(reading.serves, first)
-        self._note(seq, reading, first)
+        self._note(seq, reading, first, shown_apart=bool(late))
         return Joining(tuple(sorted(joined)), tuple(late))
 
-    def _note(self, seq: int, reading: ParsedMessage, first: int) -> None:
-        if goes_on(reading, self._last_role):
+    def _note(self, seq: int, reading: ParsedMessage, first: int, *, shown_apart: bool = False) -> None:
+        if goes_on(reading, self._last_role) or shown_apart:
             self._went_on = newer(self._went_on, (seq, first))
         self._last_role = reading.role
 
