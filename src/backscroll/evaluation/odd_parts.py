@@ -132,8 +132,9 @@ def shares(shown: str, original: str) -> bool:
 
 
 _ENOUGH = 12  # letters at one end that identify a text
-_OTHERS = re.compile(r"[\W_]+|\\[nrtu]")
+_ESCAPES = re.compile(r"&(?:lt|gt|amp);|\\[nrtu]")
+_OTHERS = re.compile(r"[\W_]+")
 
 
 def _plain(text: str) -> str:
-    return _OTHERS.sub("", text)
+    return _OTHERS.sub("", _ESCAPES.sub(" ", text))
