@@ -127,7 +127,7 @@ def _texts(value: Any, without: frozenset[str], *, keys: bool = False) -> Iterat
 
 def shares(shown: str, original: str) -> bool:
     """Return whether a text shows another one: its beginning or end, whatever is left out or escaped between."""
-    whole, cut = _plain(original), _plain(shown)
+    whole, cut = plain(original), plain(shown)
     return not whole or whole[:_ENOUGH] in cut or whole[-_ENOUGH:] in cut
 
 
@@ -136,5 +136,6 @@ _ESCAPES = re.compile(r"&(?:lt|gt|amp);|\\[nrtu]")
 _OTHERS = re.compile(r"[\W_]+")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return the letters and digits of a text, by which it is known again after escapes and line breaks."""
     return _OTHERS.sub("", _ESCAPES.sub(" ", text))
