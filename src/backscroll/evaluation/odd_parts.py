@@ -126,7 +126,7 @@ def _texts(value: Any, without: frozenset[str], *, keys: bool = False) -> Iterat
 
 
 def shares(shown: str, original: str) -> bool:
-    """Return whether a text shows another one: its beginning or end, whatever is left out or escaped between."""
+    """Return whether a text shows another one: its beginning or its end, also where it is escaped."""
     whole, cut = plain(original), plain(shown)
     return not whole or whole[:_ENOUGH] in cut or whole[-_ENOUGH:] in cut
 
