@@ -4,10 +4,11 @@ import copy
 import json
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from backscroll.evaluation.lint import Finding
+from backscroll.evaluation.lint import RULES, Finding
+from backscroll.evaluation.lint.finding import Rule
 from backscroll.evaluation.lint.talk import Usage
 from tests.evaluation.lint.agents import (
     MARK,
@@ -34,7 +35,7 @@ class Fault(NamedTuple):
     name: str
     rule: str
     place: str
-    find: Callable[[], list[Finding]]
+    find: Callable[..., list[Finding]]
     severity: str = ""
     """`""`: not looked at."""
 
@@ -46,10 +47,10 @@ def _sent(rule: str, place: str, bodies: Callable[[], list[Body]], severity: str
     """Plant a fault into requests: the function changes the bodies."""
 
     def plant(change: Callable[[list[Body]], None]) -> None:
-        def find() -> list[Finding]:
+        def find(rules: Sequence[Rule] = RULES) -> list[Finding]:
             sent = bodies()
             change(sent)
-            return found_in(sent)
+            return found_in(sent, rules)
 
         FAULTS.append(Fault(change.__name__.strip("_"), rule, place, find, severity))
 
@@ -60,10 +61,10 @@ def _recorded(rule: str, place: str, severity: str = "", **more: Any) -> Callabl
     """Plant a fault into a transcript: the function changes its messages."""
 
     def plant(change: Callable[[list[Body]], None]) -> None:
-        def find() -> list[Finding]:
+        def find(rules: Sequence[Rule] = RULES) -> list[Finding]:
             messages = transcript()
             change(messages)
-            return found_in_transcript(messages, **more)
+            return found_in_transcript(messages, rules, **more)
 
         FAULTS.append(Fault(change.__name__.strip("_"), rule, place, find, severity))
 

@@ -55,7 +55,7 @@ def each(faults: Callable[[Row], Iterator[Fault]]) -> Callable[[Talk, Costs], It
             for fault in faults(row):
                 place, count = found.get((fault.call, fault.what), (row.place(fault.at), 0))
                 found[fault.call, fault.what] = (place, count + 1)
-        for (_, what), (place, count) in found.items():
+        for (_call, what), (place, count) in found.items():
             yield Found(place, what, count=count, severity="error" if talk.requests else "warning")
 
     return check
