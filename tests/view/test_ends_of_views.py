@@ -89,9 +89,9 @@ def test_summary_is_never_the_last_message(talk):
     view = context.get_messages_for_request(token_budget=900)
     assert "compacted here" in str(view)
     assert view[-1] == talk.say("user", "What did you find?")
+    assert problems(view, context.get_messages()) == []
     context.append(talk.say("assistant", "Nothing."))
     assert context.get_messages_for_request(token_budget=900)[: len(view)] == view
-    assert problems(view, context.get_messages()) == []
 
 
 def test_summary_is_not_the_last_message_after_a_rewind(talk):

@@ -9,7 +9,9 @@ providers, which are for callers.
 - `run.py`: requests a view before each assistant message and sums up the cost
 - `summarizers.py`: summaries by a model in a replay, and their cost; `cli/summary_options.py` has the options
 - `validity.py`: an oracle that reports what a provider would reject; it shares no code with the view it checks
-- `dialects.py`: the oracle's own reader of messages
+- `validity_rules/`: the rules of the oracle, one idea a file
+- `dialects.py`, `odd_parts.py`: the oracle's own reader of messages
+- `rank.py`: a judge of who may say what in a view
 - `facts.py`: what a fact is, and finding it in texts
 - `retention.py`: recall and reachable recall of the views of one replay; docs/evaluate/compare.md defines them
 - `fake_providers/`: fakes of Anthropic, OpenAI, Gemini and Bedrock that accept or refuse a view as these do

@@ -126,14 +126,16 @@ def _texts(value: Any, without: frozenset[str], *, keys: bool = False) -> Iterat
 
 
 def shares(shown: str, original: str) -> bool:
-    """Return whether a text shows another one: its beginning or end, whatever is left out or escaped between."""
-    whole, cut = _plain(original), _plain(shown)
+    """Return whether a text shows another one: its beginning or its end, also where it is escaped."""
+    whole, cut = plain(original), plain(shown)
     return not whole or whole[:_ENOUGH] in cut or whole[-_ENOUGH:] in cut
 
 
 _ENOUGH = 12  # letters at one end that identify a text
-_OTHERS = re.compile(r"[\W_]+|\\[nrtu]")
+_ESCAPES = re.compile(r"&(?:lt|gt|amp);|\\[nrtu]")
+_OTHERS = re.compile(r"[\W_]+")
 
 
-def _plain(text: str) -> str:
-    return _OTHERS.sub("", text)
+def plain(text: str) -> str:
+    """Return the letters and digits of a text, by which it is known again after escapes and line breaks."""
+    return _OTHERS.sub("", _ESCAPES.sub(" ", text))

@@ -1,12 +1,15 @@
 """Texts of a view that no message of its history holds."""
 
 import base64
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from backscroll.evaluation.dialects import Message
+from backscroll.evaluation.odd_parts import is_placeholder, whole_characters
 
-_MARKS = ("[ref:", "<summary>", "[no result recorded]")
+_MARKS = ("[ref:", "<summary>")
+_EMPTY = ("[empty message]", "[empty result]", "{}")
 _NAMES = frozenset(
     (
         "role",
@@ -31,16 +34,36 @@ _NAMES = frozenset(
 def strangers(view: list[Message], history: list[Message]) -> list[str]:
     """Return texts of `view` that no message of `history` holds, one line each.
 
-    Texts with a reference and those marked as synthetic do not count. System messages may come from elsewhere.
+    Texts with a reference and those marked as synthetic do not count, nor what replaces a missing or an empty result.
+    Half a character is U+FFFD in a view, and a structure may be its JSON text. System messages may come from elsewhere.
     """
-    known = {text for message in history for text in _texts(message)}
+    known = {whole_characters(text) for message in history for text in _texts(message)}
     return [
         f"view[{at}] shows {text!r:.80}, which is in no message of the history"
         for at, message in enumerate(view)
         if message.get("role") != "system"
         for text in _texts(message)
-        if text not in known and not any(mark in text for mark in _MARKS)
+        if text not in known and not _is_ours(text) and not _is_structure(text, history)
     ]
+
+
+def _is_ours(text: str) -> bool:
+    return is_placeholder(text) or text in _EMPTY or any(mark in text for mark in _MARKS)
+
+
+def _is_structure(text: str, history: list[Message]) -> bool:
+    """Return whether a text is the JSON of a value that a message holds."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return any(value == each for message in history for each in _values(message))
+
+
+def _values(value: Any) -> Iterator[Any]:
+    yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _values(item)
 
 
 def _texts(value: Any, key: str = "") -> Iterator[str]:

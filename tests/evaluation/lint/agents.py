@@ -2,10 +2,12 @@
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll.evaluation.compare.pricing import TARIFFS
 from backscroll.evaluation.lint import RULES, Costs, Finding, Talk, chained, lint_all, read_body
+from backscroll.evaluation.lint.finding import Rule
 
 Body = dict[str, Any]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"  # a header of 16 x 16 px
@@ -22,14 +24,14 @@ def costs() -> Costs:
     return Costs(count, TARIFFS["anthropic"])
 
 
-def found_in(bodies: list[Body]) -> list[Finding]:
+def found_in(bodies: list[Body], rules: Sequence[Rule] = RULES) -> list[Finding]:
     """What is wrong with bodies in the order sent."""
     requests = [read_body(body, number, "sent") for number, body in enumerate(bodies, 1)]
-    return [each for found in lint_all(chained(requests, "sent"), costs()) for each in found]
+    return [each for found in lint_all(chained(requests, "sent"), costs(), rules) for each in found]
 
 
-def found_in_transcript(messages: list[Body], **more: Any) -> list[Finding]:
-    return [each for found in lint_all([Talk("talk", messages, **more)], costs(), RULES) for each in found]
+def found_in_transcript(messages: list[Body], rules: Sequence[Rule] = RULES, **more: Any) -> list[Finding]:
+    return [each for found in lint_all([Talk("talk", messages, **more)], costs(), rules) for each in found]
 
 
 def text_of(at: int) -> str:

@@ -1,12 +1,14 @@
 """Faults, each planted into material without one: what is sent, and the one finding that must come of it."""
 
 import copy
+import json
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from backscroll.evaluation.lint import Finding
+from backscroll.evaluation.lint import RULES, Finding
+from backscroll.evaluation.lint.finding import Rule
 from backscroll.evaluation.lint.talk import Usage
 from tests.evaluation.lint.agents import (
     MARK,
@@ -33,7 +35,7 @@ class Fault(NamedTuple):
     name: str
     rule: str
     place: str
-    find: Callable[[], list[Finding]]
+    find: Callable[..., list[Finding]]
     severity: str = ""
     """`""`: not looked at."""
 
@@ -45,10 +47,10 @@ def _sent(rule: str, place: str, bodies: Callable[[], list[Body]], severity: str
     """Plant a fault into requests: the function changes the bodies."""
 
     def plant(change: Callable[[list[Body]], None]) -> None:
-        def find() -> list[Finding]:
+        def find(rules: Sequence[Rule] = RULES) -> list[Finding]:
             sent = bodies()
             change(sent)
-            return found_in(sent)
+            return found_in(sent, rules)
 
         FAULTS.append(Fault(change.__name__.strip("_"), rule, place, find, severity))
 
@@ -59,10 +61,10 @@ def _recorded(rule: str, place: str, severity: str = "", **more: Any) -> Callabl
     """Plant a fault into a transcript: the function changes its messages."""
 
     def plant(change: Callable[[list[Body]], None]) -> None:
-        def find() -> list[Finding]:
+        def find(rules: Sequence[Rule] = RULES) -> list[Finding]:
             messages = transcript()
             change(messages)
-            return found_in_transcript(messages, **more)
+            return found_in_transcript(messages, rules, **more)
 
         FAULTS.append(Fault(change.__name__.strip("_"), rule, place, find, severity))
 
@@ -354,3 +356,87 @@ def _assistant_says_nothing(bodies: list[Body]) -> None:
 @_sent("empty-content", "request 8, messages[13].content[1]", anthropic)
 def _empty_text(bodies: list[Body]) -> None:
     bodies[-1]["messages"][13]["content"][1]["text"] = ""
+
+
+@_sent("empty-content", "request 8, messages[13].content[1]", anthropic)
+def _blank_text(bodies: list[Body]) -> None:
+    bodies[-1]["messages"][13]["content"][1]["text"] = " \n"
+
+
+# -- odd histories --
+
+
+@_sent("second-result", "request 8, messages[16]", chat, "error")
+def _second_result(bodies: list[Body]) -> None:
+    bodies[-1]["messages"].append({**bodies[-1]["messages"][-1], "content": "And the rest."})
+
+
+@_recorded("second-result", "messages[16]", "warning")
+def _second_result_in_a_transcript(messages: list[Body]) -> None:
+    messages.insert(-1, {"role": "tool", "tool_call_id": messages[-2]["tool_call_id"], "content": "And the rest."})
+
+
+@_sent("late-result", "request 8, messages[17]", chat, "error")
+def _late_result(bodies: list[Body]) -> None:
+    talk = [{"role": "user", "content": "How long?"}, {"role": "assistant", "content": "Some minutes."}]
+    bodies[-1]["messages"][-1:-1] = talk
+
+
+@_sent("cut-arguments", "request 8, messages[14]", chat, "error")
+def _arguments_cut_off(bodies: list[Body]) -> None:
+    bodies[-1]["messages"][14]["tool_calls"][0]["function"]["arguments"] = '{"path": "src/ap'
+
+
+@_sent("cut-arguments", "request 8, messages[13]", bedrock)
+def _input_as_text(bodies: list[Body]) -> None:
+    bodies[-1]["messages"][13]["content"][0]["toolUse"]["input"] = '{"path": "src/ap'
+
+
+@_sent("lone-surrogate", "request 8, messages[15]", chat, "error")
+def _half_a_character(bodies: list[Body]) -> None:
+    bodies[-1]["messages"][15]["content"] += " \ud83d"
+
+
+SEARCH = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "x"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []}
+
+
+@_sent("server-pair", "request 8, messages[15]", anthropic, "error")
+def _server_call_cut_off(bodies: list[Body]) -> None:
+    bodies[-1]["messages"] += [{"role": "assistant", "content": [SEARCH]}, {"role": "user", "content": "Go on."}]
+
+
+@_sent("server-pair", "request 8, messages[15]", anthropic)
+def _server_result_alone(bodies: list[Body]) -> None:
+    bodies[-1]["messages"] += [{"role": "assistant", "content": [FOUND]}, {"role": "user", "content": "Go on."}]
+
+
+@_sent("result-not-text", "request 8, messages[15]", chat, "error")
+def _structure_as_a_result(bodies: list[Body]) -> None:
+    bodies[-1]["messages"][15]["content"] = {"lines": 3}
+
+
+@_sent("result-not-text", "request 8, messages[14]", chat)
+def _object_as_arguments(bodies: list[Body]) -> None:
+    bodies[-1]["messages"][14]["tool_calls"][0]["function"]["arguments"] = {"path": "a.py"}
+
+
+@_sent("data-twice", "request 8, messages[15]", chat, "note")
+def _text_and_structure(bodies: list[Body]) -> None:
+    data = {"rows": [text_of(at)[:60] for at in range(6)]}
+    both = {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data}
+    bodies[-1]["messages"][15]["content"] = json.dumps(both)
+
+
+@_sent("prefill", "request 8, messages[15]", anthropic, "error")
+def _answer_at_the_end(bodies: list[Body]) -> None:
+    bodies[-1]["messages"].append({"role": "assistant", "content": "The file"})
+
+
+@_sent("lost-rank", "request 7, messages[4]", chat, "warning")
+def _system_message_compacted_away(bodies: list[Body]) -> None:
+    """The last request leaves out its first step, and the order behind it as well."""
+    order = {"role": "system", "content": "From now on answer in French, in every case."}
+    for body in bodies[1:7]:
+        body["messages"].insert(4, dict(order))
+    bodies[7]["messages"][2:10] = []

@@ -29,6 +29,11 @@ def test_a_planted_fault_is_the_one_finding_at_its_place(fault: Fault) -> None:
     assert not any(key in found[0].what for key in (KEY, CLOUD_KEY))
 
 
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_rule_left_out_finds_no_fault(fault: Fault) -> None:
+    assert fault.find([rule for rule in RULES if rule.name != fault.rule]) == []
+
+
 def test_every_rule_has_a_planted_fault() -> None:
     assert {fault.rule for fault in FAULTS} == {rule.name for rule in RULES}
     assert len(FAULTS) >= 25

@@ -45,6 +45,8 @@ class Rule:
     advice: str
     """What to do."""
     check: Callable[[Talk, Costs], Iterator[Found]]
+    situations: tuple[str, ...] = ()
+    """The odd situations of a history that it finds, such as `late_result`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,8 @@ def _types(case: Case) -> Iterator[str]:
     for at, message in enumerate(case.view):
         for call in message.calls:
             types = {type(original.arguments) for original in known.get(call.id, ())}
-            found, expected = type(call.arguments), {"text": {str}, "object": {dict}}.get(call.form, types)
+            expected: set[type] = {str} if call.form == "text" else {dict} if call.form == "object" else types
+            found = type(call.arguments)
             if call.form == "any" and call.arguments in ({}, "{}"):
                 continue  # a cut text of a host's own shape
             if types and found not in expected:

@@ -147,13 +147,13 @@ class _Placing:
         return places, self._found
 
     def _place(self, at: int, message: Shape) -> int | None:
-        place = None
+        place, history = None, self._history
         if message.results and not message.calls:
             place = self._answer_place(set(message.results))
             if message.rest is None:
                 return place
         for frame in message.frames:
-            number = self._index.get(frame.place)
+            number = next((self._index[at] for at in self._pieces(frame.place) if history[at].results), None)
             if number is not None and number <= self._last - 1:
                 self._found.append(f"view[{at}]: out of order, a later result of history[{frame.place}]")
             if number is not None:
@@ -188,9 +188,13 @@ class _Placing:
         """Return the entry that an excerpted or cleared message names; a digest, in tags, names other entries."""
         place = -1 if message.is_summary else next((first for first, _ in references(message.text)), -1)
         history = self._history
-        pieces = range(bisect_left(history, place, key=_place), bisect_right(history, place, key=_place))
-        same = [at for at in pieces if history[at].role == message.role and not history[at].calls]
+        same = [at for at in self._pieces(place) if history[at].role == message.role and not history[at].calls]
         return [self._index[at] for at in same if at in self._index]
+
+    def _pieces(self, place: int) -> range:
+        """Return the indexes of the pieces of a message."""
+        history = self._history
+        return range(bisect_left(history, place, key=_place), bisect_right(history, place, key=_place))
 
 
 def _place(message: Shape) -> int:

@@ -1,8 +1,8 @@
 """`empty-content`: messages that say nothing, which providers refuse.
 
 Sources: error texts of Anthropic ("all messages must have non-empty content except for the optional final assistant
-message", "text content blocks must be non-empty") and OpenAI's reference of chat (an assistant message needs content or
-calls).
+message", "text content blocks must contain non-whitespace text", "thinking.signature: Field required") and
+OpenAI's reference of chat (an assistant message needs content or calls).
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,8 +56,18 @@ def _faults(message: Message, shape: str, *, last: bool) -> Iterator[tuple[str, 
         yield "", "a user message is empty"
     if shape == "anthropic":
         for at, block in enumerate(blocks):
-            if isinstance(block, dict) and block.get("type") == "text" and block.get("text") == "":
+            if isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text", "")).strip():
                 yield f".content[{at}]", "a block of text is empty"
+            if isinstance(block, dict) and block.get("type") == "thinking" and not block.get("signature"):
+                yield f".content[{at}]", "a block of thinking has no signature"
 
 
-RULES = (Rule("empty-content", "error", "Leave the message or the block out, or write what happened.", _check),)
+RULES = (
+    Rule(
+        "empty-content",
+        "error",
+        "Leave the message or the block out, or write what happened.",
+        _check,
+        ("empty_text",),
+    ),
+)

@@ -5,61 +5,17 @@ Sources: the error texts of Anthropic ("`tool_use` ids were found without `tool_
 call output", "must be followed by tool messages responding to each 'tool_call_id'"), and "Function calling" of Gemini.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-from backscroll.evaluation.lint.costs import Costs
-from backscroll.evaluation.lint.finding import Found, Rule
-from backscroll.evaluation.lint.place import Place
+from backscroll.evaluation.lint.finding import Rule
+from backscroll.evaluation.lint.rows import Fault, Row, each, odd_results
 from backscroll.evaluation.lint.same import blocks_of
-from backscroll.evaluation.lint.talk import Talk
 from backscroll.evaluation.transcript import Message, is_answer
-from backscroll.messages import ParsedMessage
 from backscroll.messages.items import is_item, kind_of
 
 
-class _Row(NamedTuple):
-    """A sequence of messages whose calls and results have to match."""
-
-    messages: Sequence[Message]
-    readings: Sequence[ParsedMessage]
-    list_name: str = "messages"
-    number: int | None = None
-
-    def place(self, at: int) -> Place:
-        return Place(f"{self.list_name}[{at}]", self.number)
-
-
-class _Fault(NamedTuple):
-    at: int
-    call: str
-    what: str
-
-
-def _rows(talk: Talk) -> Iterator[_Row]:
-    if not talk.requests:
-        yield _Row(talk.messages, talk.own_readings)
-    for request in talk.requests:
-        if not request.begins_elsewhere:
-            yield _Row(request.messages, talk.readings(request), request.list_name, request.number)
-
-
-def _each(faults: Callable[[_Row], Iterator[_Fault]]) -> Callable[[Talk, Costs], Iterator[Found]]:
-    """Return a check that reports a fault once, however many requests repeat it."""
-
-    def check(talk: Talk, costs: Costs) -> Iterator[Found]:
-        found: dict[tuple[str, str], tuple[Place, int]] = {}
-        for row in _rows(talk):
-            for fault in faults(row):
-                place, count = found.get((fault.call, fault.what), (row.place(fault.at), 0))
-                found[fault.call, fault.what] = (place, count + 1)
-        for (_, what), (place, count) in found.items():
-            yield Found(place, what, count=count, severity="error" if talk.requests else "warning")
-
-    return check
-
-
-def _orphan_calls(row: _Row) -> Iterator[_Fault]:
+def _orphan_calls(row: Row) -> Iterator[Fault]:
     answered: set[str] = set()
     for reading in row.readings:
         answered.update(known for known, _ in reading.results)
@@ -67,10 +23,10 @@ def _orphan_calls(row: _Row) -> Iterator[_Fault]:
     for at, (message, reading) in enumerate(zip(row.messages, row.readings, strict=True)):
         for part in reading.call_parts if at < pending else ():
             if part.id and part.id not in answered and not _answers_itself(message):
-                yield _Fault(at, part.id, f"the call {_short(part.id)} of {part.name or 'a tool'} has no result")
+                yield Fault(at, part.id, f"the call {_short(part.id)} of {part.name or 'a tool'} has no result")
 
 
-def _pending(row: _Row) -> int:
+def _pending(row: Row) -> int:
     """Return the index of the last message with calls, which may still run; all messages if an answer follows it."""
     for at in range(len(row.readings) - 1, -1, -1):
         if row.readings[at].calls:
@@ -91,7 +47,7 @@ _BOTH_SENT = frozenset(("message", "reasoning", "function_call", "custom_tool_ca
 """Items that another item answers, and what may be next to them."""
 
 
-def _orphan_results(row: _Row) -> Iterator[_Fault]:
+def _orphan_results(row: Row) -> Iterator[Fault]:
     known: set[str] = set()
     later = {call for reading in row.readings for call in reading.calls}
     for at, reading in enumerate(row.readings):
@@ -99,30 +55,33 @@ def _orphan_results(row: _Row) -> Iterator[_Fault]:
         for answered, _ in reading.results:
             if answered not in known and answered not in own and answered not in later:
                 named = f"names the call {_short(answered)}, which nothing made" if answered else "names no call"
-                yield _Fault(at, answered, f"the result {named}")
+                yield Fault(at, answered, f"the result {named}")
         known.update(reading.calls)
 
 
-def _misordered(row: _Row) -> Iterator[_Fault]:
+def _misordered(row: Row) -> Iterator[Fault]:
     """Check that results directly follow their calls. Items of the Responses API may be apart, but not before them."""
     made: dict[str, int] = {}
     later = {call for reading in row.readings for call in reading.calls}
+    odd = odd_results(row)
     for at, reading in enumerate(row.readings):
         for answered, path in reading.results:
+            if (at, answered) in odd:
+                continue  # `second-result` or `late-result`
             if answered in made:
                 between = _between(row, made[answered], at)
                 if between is not None:
-                    yield _Fault(
+                    yield Fault(
                         at, answered, f"{_named(row, between)} comes between the call {_short(answered)} and its result"
                     )
                 elif _late_block(row, at, path):
-                    yield _Fault(at, answered, f"other content comes before the result of {_short(answered)}")
+                    yield Fault(at, answered, f"other content comes before the result of {_short(answered)}")
             elif answered and answered in later:
-                yield _Fault(at, answered, f"the result of {_short(answered)} comes before the call")
+                yield Fault(at, answered, f"the result of {_short(answered)} comes before the call")
         made.update(dict.fromkeys(reading.calls, at))
 
 
-def _between(row: _Row, call: int, result: int) -> int | None:
+def _between(row: Row, call: int, result: int) -> int | None:
     """Return the first message between a call and its result that may not be there."""
     if is_item(row.messages[result]) or _holds_items(row.messages[call]):
         return None
@@ -136,7 +95,7 @@ def _between(row: _Row, call: int, result: int) -> int | None:
     return None
 
 
-def _late_block(row: _Row, at: int, path: tuple[str | int, ...]) -> bool:
+def _late_block(row: Row, at: int, path: tuple[str | int, ...]) -> bool:
     """Return whether text precedes a result in the content of one message, which Anthropic refuses."""
     content: Any = row.messages[at].get("content")
     if len(path) < 2 or not isinstance(content, list) or not isinstance(path[1], int):
@@ -159,11 +118,11 @@ def _in_blocks(message: Message) -> bool:
     return any(kind_of(block) == "tool_use" or (isinstance(block, dict) and "toolUse" in block) for block in blocks)
 
 
-def _named(row: _Row, at: int) -> str:
+def _named(row: Row, at: int) -> str:
     return f"{row.list_name}[{at}] ({row.readings[at].role})"
 
 
-def _duplicates(row: _Row) -> Iterator[_Fault]:
+def _duplicates(row: Row) -> Iterator[Fault]:
     """Check that calls in Anthropic's shape have ids of their own, and calls of one message in any shape."""
     made: dict[str, int] = {}
     for at, (message, reading) in enumerate(zip(row.messages, row.readings, strict=True)):
@@ -172,7 +131,7 @@ def _duplicates(row: _Row) -> Iterator[_Fault]:
         for call in reading.calls:
             if call and (call in own or (blocks and call in made)) and not reading.by_name:
                 where = "twice in one message" if call in own else f"in {row.list_name}[{made[call]}] as well"
-                yield _Fault(at, call, f"the call id {_short(call)} is used {where}")
+                yield Fault(at, call, f"the call id {_short(call)} is used {where}")
             own.add(call)
         if blocks:
             made.update(dict.fromkeys(own, at))
@@ -188,16 +147,16 @@ RULES = (
         "orphan-call",
         "error",
         "Send a result for every call, even if it only says that the tool failed.",
-        _each(_orphan_calls),
+        each(_orphan_calls),
+        ("open_call",),
     ),
     Rule(
         "orphan-result",
         "error",
         "Keep a call and its results together when something is left out.",
-        _each(_orphan_results),
+        each(_orphan_results),
+        ("unknown_call",),
     ),
-    Rule(
-        "misordered", "error", "Put results directly behind their calls and before other content.", _each(_misordered)
-    ),
-    Rule("duplicate-id", "error", "Give each call an id of its own.", _each(_duplicates)),
+    Rule("misordered", "error", "Put results directly behind their calls and before other content.", each(_misordered)),
+    Rule("duplicate-id", "error", "Give each call an id of its own.", each(_duplicates)),
 )

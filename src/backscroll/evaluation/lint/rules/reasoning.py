@@ -239,5 +239,11 @@ RULES = (
         "Take all reasoning out that was made before the edit, or edit nothing that precedes it.",
         _stale,
     ),
-    Rule("missing-reasoning", "error", "Send reasoning and signatures back where the provider put them.", _missing),
+    Rule(
+        "missing-reasoning",
+        "error",
+        "Send reasoning and signatures back where the provider put them.",
+        _missing,
+        ("reasoning_alone",),
+    ),
 )
