@@ -176,7 +176,8 @@ def answer_missing(message: Message, calls: Sequence[Part], results: list[Messag
         elif (item := _item_at(message, call.path)) is not None:
             messages.append(answer_of(item, NO_RESULT))
         elif call.path[0] == "function_call":
-            messages.append({"role": "function", "name": call.name or "", "content": NO_RESULT})
+            # The name within the id: older versions stored a call with its name under `tool`, which its id lacks.
+            messages.append({"role": "function", "name": (call.id or "")[len("function:") :], "content": NO_RESULT})
         else:
             messages.append({"role": "tool", "tool_call_id": call.id or "", "content": NO_RESULT})
     if not blocks:
