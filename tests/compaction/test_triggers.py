@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from backscroll import BudgetError, ContextManager, events
-from tests.builders import LONG, MessageFactory, add_round, words
+from tests.builders import DIALECTS, LONG, MessageFactory, add_round, words
 from tests.fakes import RecordingSession, count_quarter
 
 TALK = MessageFactory("openai")
@@ -146,6 +146,23 @@ def test_short_user_words_stay_while_a_long_text_can_be_cut():
     view = session.manager.get_messages_for_request(token_budget=8_000)
     assert view[0]["content"] == words(90, "task")
     assert "characters left out, recall [ref:2.0]" in view[-1]["content"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("answer", [False, True])
+def test_what_the_agent_wrote_gives_way_before_user_texts(dialect, answer):
+    if dialect == "amplifier" and not answer:
+        dialect = "openai"  # Amplifier writes each call twice, and such a call cannot be cut
+    talk, session = MessageFactory(dialect), RecordingSession()
+    asked = [talk.say("user", words(100, "task")), talk.say("user", words(100, "more"))]
+    session.manager.append(asked[0], talk.say("assistant", "Which file?"), asked[1])
+    if answer:
+        session.manager.append(talk.say("assistant", words(20_000)))
+    else:
+        session.manager.append(talk.call(["c"], "", {"text": words(20_000)}), *talk.results([("c", "written")]))
+    view = session.manager.get_messages_for_request(token_budget=4_000)
+    assert [message for message in view if message in asked] == asked
+    assert session.manager.usage().used_upper_bound <= 4_000
 
 
 def test_last_resort_cut_is_undone_by_the_next_compaction():

@@ -43,9 +43,7 @@ def test_endless_pattern_is_stopped_and_stays_refused():
     """A pattern that would take for ever is stopped and stays so."""
     pattern = LimitedPattern(ENDLESS, limit=0.05)
     for _ in range(2):
-        with pytest.raises(
-            ConfigurationError, match="takes too long, and was stopped after 0.05 seconds, at line 1: write it without"
-        ):
+        with pytest.raises(ConfigurationError, match=r"was stopped after 0\.05 seconds, at line 1: write it without"):
             pattern.finds(VICTIM)
 
 
