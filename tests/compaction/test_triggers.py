@@ -149,7 +149,7 @@ def test_short_user_words_stay_while_a_long_text_can_be_cut():
 
 
 @pytest.mark.parametrize("answer", [False, True])
-@pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock", "gemini"])  # elsewhere calls here are fixed
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])  # elsewhere these calls are fixed
 def test_what_the_agent_wrote_gives_way_before_user_texts(dialect, answer):
     talk, session = MessageFactory(dialect), RecordingSession()
     asked = [talk.say("user", words(100, "task")), talk.say("user", words(100, "more"))]
