@@ -212,9 +212,12 @@ def _decide(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
     plan = yield from _finish(lane, now, budget)
     yield from _fit(state, lane, now, lambda now: prepared.work(lane, now, budget, plan))
     now = state.policy_input(now.prompt)._replace(limits=now.limits)
-    # Either is due by what was appended since, or a part was shortened, and the rest counts more without its measure.
-    again = plan is not None or lane.used(budget).upper > lane.allowed(budget)
-    if again and policy.due(lane, now, budget) is not None:
+    # By what was appended since, and if a part was shortened, since the rest counts more without its measure.
+    for _ in range(2):
+        again = plan is not None or lane.used(budget).upper > lane.allowed(budget)
+        if not again or policy.due(lane, now, budget) is None:
+            break
+        plan = None
         yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget))
         now = state.policy_input(now.prompt)._replace(limits=now.limits)
     return now
