@@ -51,7 +51,10 @@ a digest.
 """
 FORMATS = (1, 2, 3)
 _OPTIONAL = frozenset(
-    ("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen")
+    (
+        *("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen"),
+        "outside",
+    )
 )
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
