@@ -39,6 +39,7 @@ ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
 MEDIA_CLEARED = "context:media_cleared"
 MEDIA_OVER_LIMIT = "context:media_over_limit"
 EDIT_REJECTED = "context:edit_rejected"
+PREPARATION_FAILED = "context:preparation_failed"
 OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
 OFFLOAD_FAILED = "context:offload_failed"
@@ -84,6 +85,7 @@ ALL = (
     MEDIA_CLEARED,
     MEDIA_OVER_LIMIT,
     EDIT_REJECTED,
+    PREPARATION_FAILED,
     OVERFLOW,
     STORE_UNAVAILABLE,
     OFFLOAD_FAILED,
@@ -132,6 +134,8 @@ WARNINGS: Mapping[str, str] = {
     "smaller ones",
     EDIT_REJECTED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
     "does without: correct the strategy",
+    PREPARATION_FAILED: "the next compaction of lane {lane!r} could not be prepared in the background ({error}), so "
+    "requests plan theirs themselves: correct the strategy or the tokenizer that raised, or pass `plan_ahead=False`",
     OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "
     "next ones are shorter; lower `token_budget` or `budget`, or report usage by `observe_response`",
     STORE_UNAVAILABLE: "the store did not take the plan of lane {lane!r} ({error}): it is used, and stored with the "

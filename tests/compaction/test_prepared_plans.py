@@ -402,6 +402,7 @@ def test_reasoning_made_since_never_follows_a_changed_prefix(what):
     assert [found["trigger"] for found in compactions(watched)][-1:] == (["threshold"] if what == "compaction" else [])
 
 
+@pytest.mark.filterwarnings("ignore:the next compaction of lane 'main' could not be prepared")
 def test_a_failing_strategy_reaches_the_request():
     class Failing:
         name = "failing"
@@ -412,3 +413,33 @@ def test_a_failing_strategy_reaches_the_request():
     watched = session(strategies=[Failing()])
     with pytest.raises(ZeroDivisionError, match="of the caller's own"):
         grow(watched)
+
+
+class BoundToThread(Watched):
+    """A strategy that works only in the thread that made it, as what holds a connection of SQLite does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.home, self.failed = threading.current_thread(), 0
+
+    def __call__(self, window: Any, tokens: int) -> Sequence[Edit]:
+        if threading.current_thread() is not self.home:
+            self.failed += 1
+            raise OSError("made in another thread")
+        return super().__call__(window, tokens)
+
+
+@pytest.mark.filterwarnings("ignore:the next compaction of lane 'main' could not be prepared")
+def test_planner_that_fails_warns_once_and_requests_plan():
+    strategy = BoundToThread()
+    watched = session(strategies=[strategy])
+    watched.manager.append(TALK.say("user", "go"))
+    for number in range(120):
+        add_result(watched, number)
+        watched.manager.get_messages_for_request()
+        assert watched.manager.usage().used_upper_bound <= BUDGET
+    assert strategy.failed > 2
+    assert watched.manager.usage().compactions > 2
+    assert watched.payloads("context:preparation_failed") == [
+        {"lane": "main", "error": "OSError: made in another thread"}
+    ]

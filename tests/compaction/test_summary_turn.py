@@ -1,6 +1,8 @@
 """Summaries that are asked for as one more turn of the conversation, which the provider has cached."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backscroll import ConfigurationError, Summarizer
 from backscroll.compaction.summarization import SummaryResponse
@@ -120,3 +122,14 @@ def test_changing_what_a_summarizer_got_changes_nothing():
 def test_what_is_neither_true_nor_false_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="`reuse_prefix` must be"):
         Summarizer(str, reuse_prefix=wrong)
+
+
+@settings(max_examples=30, deadline=None)
+@given(before=st.integers(10, 16), back=st.integers(1, 8))
+def test_summaries_are_requested_after_a_rewind(before, back):
+    """The messages that leave may lie before the rewind, where the view shows them already."""
+    watched = begin_summarized(ScriptedSummarizer(), reuse_prefix=True)
+    watched.rounds(before)
+    watched.manager.rewind(2 * before - back)
+    watched.rounds(20, start=before)
+    assert problems(watched.view(), watched.manager.get_messages()) == []

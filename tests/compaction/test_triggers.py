@@ -148,6 +148,21 @@ def test_short_user_words_stay_while_a_long_text_can_be_cut():
     assert "characters left out, recall [ref:2.0]" in view[-1]["content"]
 
 
+@pytest.mark.parametrize("answer", [False, True])
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])  # elsewhere these calls are fixed
+def test_what_the_agent_wrote_gives_way_before_user_texts(dialect, answer):
+    talk, session = MessageFactory(dialect), RecordingSession()
+    asked = [talk.say("user", words(100, "task")), talk.say("user", words(100, "more"))]
+    session.manager.append(asked[0], talk.say("assistant", "Which file?"), asked[1])
+    if answer:
+        session.manager.append(talk.say("assistant", words(20_000)))
+    else:
+        session.manager.append(talk.call(["c"], "", {"text": words(20_000)}), *talk.results([("c", "written")]))
+    view = session.manager.get_messages_for_request(token_budget=4_000)
+    assert [message for message in view if message in asked] == asked
+    assert session.manager.usage().used_upper_bound <= 4_000
+
+
 def test_last_resort_cut_is_undone_by_the_next_compaction():
     """What was cut as a last resort is whole again after the next compaction."""
     session = RecordingSession()

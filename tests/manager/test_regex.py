@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -42,7 +43,7 @@ def test_endless_pattern_is_stopped_and_stays_refused():
     """A pattern that would take for ever is stopped and stays so."""
     pattern = LimitedPattern(ENDLESS, limit=0.05)
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="takes too long, and was stopped: write it without"):
+        with pytest.raises(ConfigurationError, match=r"was stopped after 0\.05 seconds, at line 1: write it without"):
             pattern.finds(VICTIM)
 
 
@@ -53,8 +54,18 @@ def test_time_is_counted_over_all_lines():
 
 
 def test_patterns_that_do_no_harm_are_never_stopped():
-    pattern = LimitedPattern(r"(?i)\berror\b.*\d{3}", limit=0.001)
+    pattern = LimitedPattern(r"(?i)\berror\b.*\d{3}", limit=1)
     assert sum(pattern.finds(f"line {number}: Error {number % 1_000:03}") for number in range(2_000)) == 2_000
+
+
+def test_search_of_many_lines_is_stopped_in_time():
+    """A pattern that needs little for each line is stopped all the same: the session's lock is held meanwhile."""
+    found = manager("\n".join(map(str, range(400_000))))
+    found._opened = dataclasses.replace(found._opened, compile=lambda pattern: LimitedPattern(pattern, limit=0.1))
+    start = time.process_time()
+    with pytest.raises(ConfigurationError, match=r"stopped after 0.1 seconds, at line \d\d,\d+: .* by a `ref` such as"):
+        found.recall(pattern="nothing")
+    assert time.process_time() - start < 0.7  # splitting the text into lines is not counted
 
 
 def test_bad_pattern_is_explained_to_the_model():

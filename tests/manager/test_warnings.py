@@ -29,6 +29,7 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     | {"reason": "tools_changed", "tokens": 9_000, "remedy": "offer the same tools in the same order"},
     events.RULES_EVICTED: LANE | {"rules": 1_234},
     events.EDIT_REJECTED: LANE | {"strategy": "own", "edit": "Mask(seq=3)"},
+    events.PREPARATION_FAILED: LANE | {"error": "OSError: no such file"},
     events.OVERFLOW: LANE | {"tokens": 12_345},
     events.STORE_UNAVAILABLE: LANE | {"error": "no room"},
     events.OFFLOAD_FAILED: {"seq": None, "bytes": 70_000, "error": "no route"},

@@ -15,6 +15,8 @@ from tests.profiles import examples
 
 Message = dict[str, Any]
 CALL = {"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+FORMER = {"role": "assistant", "content": None, "function_call": {"tool": "run", "arguments": "{}"}}
+"""No dialect has such a call; versions before this check stored it."""
 
 
 def calling(**changes: Any) -> Message:
@@ -42,6 +44,7 @@ def calling(**changes: Any) -> Message:
         (calling(id=None), r"call at message\['tool_calls'\]\[0\].* has no `id`"),
         (calling(id=""), "has no `id`, so that no result can answer it"),
         (calling(function={"arguments": "{}"}), "has no tool's `name`"),
+        (FORMER, r"call at message\['function_call'\] has no tool's `name`"),
         ({"role": "assistant", "content": [{"type": "tool_use", "name": "run", "input": {}}]}, "has no `id`"),
         ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "input": {}}}]}, "has no tool's `name`"),
     ],
@@ -136,3 +139,18 @@ def test_odd_messages_never_break_a_session(found, budget):
     manager.window_report()
     manager.recall(query="text run")
     json.dumps(manager.get_messages())
+
+
+def test_call_stored_without_a_name_is_sent_with_a_result():
+    store = MemoryStore()
+    named = {**FORMER, "function_call": {"name": "run", "arguments": "{}"}}
+    ContextManager(session="s", store=store).append({"role": "user", "content": "go"}, named)
+    older = MemoryStore()
+    for stored in store.read("s"):
+        body = stored.record.body.replace(b'"name":"run","arg', b'"tool":"run","arg')
+        older.append("s", stored.position, [stored.record._replace(body=body)]).result()
+    manager = ContextManager(session="s", store=older)
+    assert manager.get_messages()[1] == FORMER
+    manager.append({"role": "function", "name": "run", "content": "done"}, {"role": "user", "content": "go on"})
+    view = manager.get_messages_for_request()
+    assert view[1:3] == [FORMER, {"role": "function", "name": "", "content": "[no result recorded]"}]

@@ -4,13 +4,17 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll import ContextManager, ToolResultPreview
+from backscroll import BudgetError, ContextManager, ToolResultPreview
 from backscroll.evaluation.fake_providers import FakeAnthropic, reply
-from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_triggers
+from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
+from tests.fakes import count_quarter
 from tests.views import weight
+
+OPTIONS = {"tokenizer": count_quarter, "budget": 6_000}
+CHAT = MessageFactory("openai")
 
 PREVIEWS = st.builds(
     ToolResultPreview,
@@ -49,6 +53,41 @@ def test_4_views_fit_with_any_count_of_the_provider(messages, budget, ask, previ
             watched.manager.observe_usage(input_tokens=max(1, int(usage.used.tokens * share)))
 
     feed(messages, ask, check, watched)
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["result", "result", "answer", "user"]),
+        st.sampled_from([5, 400, 1_200]),
+        st.sampled_from([None, None, 0, 0.5, 0.6, 1.0, 2.0]),
+    ),
+    max_size=30,
+)
+"""What is added, its words, and what share of the estimate the provider reports; 0: nothing, `None`: no request."""
+
+
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # reports contradict each other on purpose
+@given(STEPS, st.sampled_from([3_000, 4_200]), st.sampled_from([None, 400]))
+@example([("answer", 400, 0.6), ("result", 1_200, None), ("result", 400, 0)], 4_200, 400)
+def test_4_views_fit_a_given_overhead_and_any_count(steps, overhead, clear):
+    """What is due after a plan was adopted may leave no report to measure by, and then the same view counts more."""
+    manager, talk = ContextManager(**OPTIONS, overhead_tokens=overhead, clear_at_least_tokens=clear), CHAT
+    manager.append(talk.say("user", "go"))
+    for number, (kind, size, share) in enumerate(steps):
+        if kind == "result":
+            manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", "word " * size)]))
+        else:
+            manager.append(talk.say("assistant" if kind == "answer" else "user", "word " * size))
+        if share is None:
+            continue
+        try:
+            manager.get_messages_for_request()
+        except BudgetError:
+            return
+        usage = manager.usage()
+        assert usage.used_upper_bound <= 6_000
+        if share:
+            manager.observe_usage(input_tokens=int(usage.used.tokens * share))
 
 
 def test_4_a_preview_that_outweighs_a_report_is_compacted_too():

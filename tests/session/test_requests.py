@@ -7,7 +7,7 @@ from itertools import takewhile
 import pytest
 
 import backscroll
-from backscroll import ContextManager
+from backscroll import CacheMarks, ContextManager
 from backscroll.errors import ReferenceNotFoundError
 from backscroll.manager.driver import run_unlocked
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
@@ -43,6 +43,30 @@ def test_each_of_many_requests_is_shown_as_it_was_sent(dialect, steps):
         assert same(found.messages, expected), request
         assert [line.message for line in found.lines if line.message is not None] == found.messages
     assert {key for view in worker.sent for m in view for key in m} >= {"ephemeral"}
+
+
+@pytest.mark.parametrize(
+    "marks", [CacheMarks("anthropic"), CacheMarks("anthropic", ttl="5m", system_ttl="1h", reserved=1)]
+)
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])
+def test_requests_are_shown_with_the_marks_that_were_sent(dialect, marks):
+    talk, store, sent = MessageFactory(dialect), MemoryStore(), []
+    options = OPTIONS | {"store": store, "session": "s"}
+    with ContextManager(**options, cache_marks=marks) as manager:
+        manager.append(talk.say("system", "Be brief. " * 20), talk.say("user", "Begin."))
+        for number in range(40):
+            text = f"value {number}\n" * 60
+            manager.append(talk.call([f"c{number}"], "Next.", {}), *talk.results([(f"c{number}", text)]))
+            sent.append(manager.get_messages_for_request())
+        assert [manager.get_request(each.at).messages for each in manager.list_requests()] == sent
+    assert {text for view in sent for text in ("cache_control", "cachePoint") if text in str(view)}
+    with ContextManager(**options) as reader:  # the options do not mark its own requests
+        found = [reader.get_request(each.at).messages for each in reader.list_requests()]
+        if marks.system_ttl is None:
+            assert found == sent
+        reader.get_messages_for_request()
+        newest = reader.list_requests()[-1]
+        assert "cache" not in str(reader.get_request(newest.at).messages)
 
 
 def replay_log(manager):

@@ -6,8 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll import ContextManager, events
+from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.cli.commands import app
+from tests.fakes import count_quarter
 
 READ = {"name": "read", "description": "Read a file. " * 40, "input_schema": {"type": "object"}}
 WRITE = {"name": "write", "description": "Write a file.", "input_schema": {"type": "object"}}
@@ -189,3 +191,27 @@ def test_requests_without_tools_store_nothing_of_them(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     bodies = [json.loads(record.body) for _, record in store.read("s", 0, 99) if record.kind == "request"]
     assert ["tools" in body for body in bodies] == [False, True, False]
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize(
+    "request_of", [{"tools": [READ | {"description": "Read. " * 900}]}, {"overhead_tokens": 1_800}]
+)
+def test_reopened_session_compacts_with_its_overhead(request_of, compacted):
+    """As one that stays open does, also where a compaction wrote a checkpoint after the newest request."""
+    results = []
+    for reopened in (False, True):
+        store = MemoryStore()
+        manager = begun(store=store, session="s", budget=6_000, tokenizer=count_quarter)
+        for number in range(12):
+            manager.append({"role": "assistant", "content": f"{number} " * 600}, {"role": "user", "content": "Go on."})
+            manager.get_messages_for_request(**request_of)
+        if compacted:
+            manager.compact()
+            manager.append({"role": "assistant", "content": "So be it. " * 600}, {"role": "user", "content": "Go on."})
+        if reopened:
+            manager.close()
+            manager = ContextManager(store=store, session="s", budget=6_000, tokenizer=count_quarter)
+        done = manager.compact()
+        results.append((done and done.after_tokens, manager.usage().used_upper_bound))
+    assert results[0] == results[1]

@@ -265,6 +265,8 @@ class LaneState:
         if event.tools is not None:
             self.recorded_tools = event.tools
             self.offer(event.tools)
+        if event.total is not None and not self.calibrator.informed:  # a reopened lane counts with it as well
+            self.calibrator.outside = max(0, event.total[0] - event.estimate[0] - self.calibrator.tools)
         if event.counting is not None:
             self._count_as(event.counting)
         if event.foresees is not None:
@@ -420,6 +422,7 @@ class LaneState:
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
             self.tools, None if self._newly_planned else self.planned_for, self.native,
             self.requested and self.counting is None, self.foreseen,
+            0 if self.calibrator.informed else self.calibrator.outside,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -441,6 +444,7 @@ class LaneState:
         self.requested = saved.requested or any(value is not None for value in known)
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)
+        self.calibrator.outside = saved.outside
         if saved.tools is not None:
             self.tools = self.recorded_tools = saved.tools
             self.calibrator.tools, self.calibrator.added = saved.tools.tokens, saved.tools.prompt

@@ -1,7 +1,8 @@
 """The last resort: cut required messages, which alone do not fit the budget.
 
-The order is: the newest results, older protected results, long user texts oldest first, and finally the newest group's
-own texts and arguments, so that a request never fails while anything can still be cut. Pinned, critical and system
+What tools returned and what the agent wrote gives way before what the user said. The order is: the newest results,
+older protected results, the agent's arguments and texts, user texts (long ones first, oldest first), and finally all
+else in the newest group, so that a request never fails while anything can still be cut. Pinned, critical and system
 messages are never cut.
 """
 
@@ -21,7 +22,7 @@ _HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
 
 def clip_floor(builder: PlanBuilder) -> None:
     """Cut required messages, kind after kind, until the view fits its budget or nothing is left to cut."""
-    for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
+    for rung in _RUNGS:
         for _ in range(_ROUNDS):
             excess = builder.rebuild_and_count() - builder.targets.total
             if excess <= 0:
@@ -62,6 +63,11 @@ def _older_results(builder: PlanBuilder, window: Window) -> Iterable[CandidatePa
     return (found for found in _parts(builder, window, _any, "result", "media") if found.part.id is not None)
 
 
+def _agent_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
+    parts = _parts(builder, window, _any, "call", "text")
+    return (found for found in parts if found.entry.reading.role == "assistant")
+
+
 def _user_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     texts = _parts(builder, window, _any, "text", "media")
     return (found for found in texts if found.entry.reading.role == "user")
@@ -71,12 +77,13 @@ def _long_user_texts(builder: PlanBuilder, window: Window) -> Iterable[Candidate
     return (found for found in _user_texts(builder, window) if window.tokens(found.count) > window.budget * _LONG)
 
 
-_OLDEST_FIRST = (_long_user_texts, _user_texts)
-
-
 def _newest_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     newest = window.units[-1] if window.units else None
     return _parts(builder, window, lambda unit: unit is newest, "text", "call", "opaque")
+
+
+_RUNGS = (_newest_results, _older_results, _agent_texts, _long_user_texts, _user_texts, _newest_texts)
+_OLDEST_FIRST = (_long_user_texts, _user_texts)
 
 
 def _drop_unseen(builder: PlanBuilder) -> None:

@@ -56,8 +56,8 @@ def next_order(
     order = replace(order, said=said, noted=(*digest.notes, *digest.reserve), instructions=instructions)
     if pending or not summaries.summarizer.reuse_prefix:
         return order
-    leaving = groups[-1][0].group
-    last = next(segment.messages for segment in view.segments if segment.group is leaving)
+    # By its entries: after a rewind, a group that the view shows already is another object with the same members.
+    last = next(segment.messages for segment in view.segments if segment.entries is groups[-1])
     return as_turn(order, last, view.marked_copies(0), view.estimate.upper)
 
 

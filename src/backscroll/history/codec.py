@@ -53,7 +53,10 @@ FORMATS = (1, 2, 3, 4)
 _HEALS = 4
 """The first format of a version whose views heal odd messages."""
 _OPTIONAL = frozenset(
-    ("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen")
+    (
+        *("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen"),
+        "outside",
+    )
 )
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {

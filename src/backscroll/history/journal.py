@@ -5,6 +5,7 @@ observed, a compaction was skipped) apply at once and are stored with the next c
 state now and then, so that resuming starts at the newest one. This class yields effects; the driver calls the store.
 """
 
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +27,7 @@ from backscroll.history.plan import Plan
 from backscroll.ports import LONG, Ask, Operation, Record, Store, Stored, Tip, Turn, WriterLease
 
 CHECKPOINT_EVERY = 2_000  # records after a checkpoint that make the next one due
+_MOST_ASKED = 64  # appends in a row whose callers were cancelled, or whose store failed, that are known when one lands
 _PAGE = 256  # records read at once on the way back to a checkpoint
 _GIVE_UP = 20_000  # records without a checkpoint, after which everything is read
 _FOREIGN = (TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError, RecursionError)
@@ -34,7 +36,7 @@ _BETWEEN = 8  # records of other kinds expected among some messages
 
 
 class _Asked(NamedTuple):
-    """Events that may have been stored."""
+    """Events that may have been stored. Of several at one position, at most one was."""
 
     waited: int
     """How many of them were buffered, and have been applied already."""
@@ -62,8 +64,10 @@ class Journal:
         self.due: bool = False
         """True if it is time for a checkpoint."""
         self._buffer: list[LogEvent] = []
-        self._asked: _Asked | None = None
-        """The append sent to the store until its answer arrives, because a caller may be cancelled before."""
+        self._asked: deque[_Asked] = deque(maxlen=_MOST_ASKED)
+        """The appends sent to the store for the present end of the log, because a caller may be cancelled before the
+        answer arrives.
+        """
         self.turn: Turn | None = None
         """A turn, during which no other writer can append."""
 
@@ -103,17 +107,17 @@ class Journal:
         add = partial(self.store.append, incarnation=self._tip.incarnation)
         if self.turn is not None:
             add, self.turn = partial(add, turn=self.turn), None
-        first_asked = self._asked is None
-        self._asked = self._asked or _Asked(len(self._buffer), happening)
+        self._asked.append(_Asked(len(self._buffer), happening))
         answer = yield Ask(add, (self.session, self._tip.end, records), heavy, tolerant=True)
         if isinstance(answer, ConflictError):
-            self._asked = None if first_asked else self._asked
+            self._asked.pop()
             if self.lease is None:
                 return False
             self._compare((yield Ask(self.store.tip, (self.session,))))
         if isinstance(answer, Exception):
             raise answer
-        self._asked, self._codec, self._tip = None, codec, Tip(self._tip.end + len(records), answer)
+        self._asked.clear()
+        self._codec, self._tip = codec, Tip(self._tip.end + len(records), answer)
         self._count(happening)
         self._buffer.clear()
         return True
@@ -157,7 +161,7 @@ class Journal:
         self._codec, self._since, self.due = Codec(self._fetch), 0, False
         self._check_gone()
         self._buffer.clear()
-        self._asked = None
+        self._asked.clear()
         tip: Tip = yield Ask(self.store.tip, (self.session,))
         self._compare(tip)
         if not tip.end:
@@ -226,9 +230,11 @@ class Journal:
         """Return how many of these events are an own append whose caller was cancelled: the buffered ones, which were
         applied already, and all.
         """
-        asked, self._asked = self._asked, None
-        if asked is None or list(read[: len(asked.happening)]) != asked.happening:
+        stored = [each for each in self._asked if list(read[: len(each.happening)]) == each.happening]
+        self._asked.clear()
+        if not stored:
             return 0, 0
+        asked = max(stored, key=lambda each: len(each.happening))
         del self._buffer[: asked.waited]
         return asked.waited, len(asked.happening)
 

@@ -378,6 +378,8 @@ class LaneSnapshot:
     """True if only the lane that it started from had requests."""
     foreseen: Foreseen | None = None
     """What will soon be due."""
+    outside: int = 0
+    """Tokens outside the messages and the tools that its newest request expected; 0 once a report says more."""
 
 
 @dataclass(frozen=True, slots=True)

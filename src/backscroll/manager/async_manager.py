@@ -380,7 +380,7 @@ class AsyncContextManager(ManagerBase):
 
         Raises:
             ReferenceNotFoundError: The reference names nothing.
-            ConfigurationError: The arguments cannot be combined, or the pattern takes longer than about 2 seconds.
+            ConfigurationError: The arguments cannot be combined, or the search takes 2 seconds.
         """
         return await run_async(
             self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere)

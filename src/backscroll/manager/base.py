@@ -111,6 +111,13 @@ class ManagerBase(ABC):
         self._loading = Lock()
         _warn_of_unused_name(options)
 
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse copies and pickles: two managers of one session in memory would contradict each other."""
+        raise ConfigurationError(
+            "a manager cannot be copied or pickled: `fork()` makes a session of its own from a stored one, and another "
+            "process opens the same one by its `store` and `session`"
+        )
+
     def _lane_of(self, lane: str, model: str) -> str:
         """Return the lane of a request to a model: the named one for the manager's own model."""
         if model == self._options.model:

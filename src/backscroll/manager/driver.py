@@ -8,10 +8,12 @@ that a handler may use the session.
 import inspect
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from os import getpid
 from typing import Any, TypeVar
 
 from backscroll import events
 from backscroll.manager.assembly import SessionRuntime
+from backscroll.manager.lock import forked, running_loop
 from backscroll.manager.threads import in_thread
 from backscroll.notices import warn
 from backscroll.ports import AcquireLock, Ask, Notification, Operation
@@ -149,6 +151,8 @@ async def run_unlocked_async(operation: Operation[T]) -> T:
 
 def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
     """Run the operation under the lock, then emit its reports. An `Ask` is answered by its value or its exception."""
+    if opened.turnstile.process != getpid():  # before anything waits for a thread that this process lacks
+        raise forked(opened.turnstile.process)
     held = cancelled = False
     answer: Any = None
     failure: Exception | None = None
@@ -198,6 +202,7 @@ def _emit(opened: SessionRuntime, name: str, payload: dict[str, Any]) -> Operati
 async def _answer_async(question: Ask) -> Any:
     try:
         if question.heavy:
+            running_loop()
             answer = await _awaited(in_thread(question.function, question.arguments))
         else:
             answer = question.function(*question.arguments)
@@ -211,7 +216,7 @@ async def _answer_async(question: Ask) -> Any:
 async def _awaited(work: Future[Any]) -> Any:
     import asyncio  # noqa: PLC0415  programs without an event loop never load it
 
-    return await asyncio.wrap_future(work)
+    return await asyncio.wrap_future(work, loop=running_loop())
 
 
 def _is_awaitable(answer: Any) -> bool:

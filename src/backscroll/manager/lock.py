@@ -4,19 +4,49 @@
 once. Waiters are served in order of arrival.
 """
 
+import os
 import threading
 from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+from backscroll.errors import ConfigurationError
+
 if TYPE_CHECKING:
     import asyncio
+
+
+def forked(process: int) -> ConfigurationError:
+    """Return the error for the child of a fork that uses what belongs to its parent."""
+    return ConfigurationError(
+        f"this manager belongs to process {process}, of which this one is a fork: make a manager here, with the same "
+        "`store` and `session` to go on with a stored one"
+    )
+
+
+def running_loop() -> "asyncio.AbstractEventLoop":
+    """Return the event loop that runs the caller.
+
+    Raises:
+        ConfigurationError: None of asyncio does.
+    """
+    import asyncio  # noqa: PLC0415  programs without an event loop never load it
+
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise ConfigurationError(
+            "`AsyncContextManager` needs an event loop of asyncio, and none is running here: with trio, call a "
+            "`ContextManager` in threads, as by `trio.to_thread.run_sync`"
+        ) from None
 
 
 class FairLock:
     """A fair, non-reentrant lock."""
 
     def __init__(self) -> None:
+        self.process = os.getpid()
+        """The process that made it. The child of a fork has it as it was, and not the threads that would release it."""
         self._mutex = threading.Lock()  # held for a few instructions only, never while waiting
         self._taken = False
         self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop | None]] = deque()
@@ -27,6 +57,8 @@ class FairLock:
         return self._taken
 
     def _enter(self, loop: "asyncio.AbstractEventLoop | None") -> Future[None] | None:
+        if self.process != os.getpid():
+            raise forked(self.process)
         with self._mutex:
             if not self._taken:
                 self._taken = True
@@ -50,7 +82,7 @@ class FairLock:
         """Await the turn; a cancelled waiter passes it on."""
         import asyncio  # noqa: PLC0415  programs without an event loop never load it
 
-        turn = self._enter(asyncio.get_running_loop())
+        turn = self._enter(running_loop())
         if turn is None:
             return
         try:

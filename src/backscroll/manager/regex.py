@@ -6,16 +6,15 @@ interrupted: a pattern like `(a|aa)*b` would block everything for ever.
 
 import re
 import time
+from threading import get_ident
 from typing import Any
 
 from backscroll.errors import ConfigurationError
 
 LIMIT = 2.0
-"""Total seconds that a pattern may take, beyond what harmless patterns take."""
+"""Seconds of processor time that the search of one pattern may take, with all that is done between its lines."""
 LONGEST = 5_000  # characters of a pattern: compiling takes some microseconds each
 _MOST_NODES = 50_000  # of a compiled pattern with repetitions written out: about 300 bytes each
-_PER_LINE = 20e-6  # seconds of processor time; a harmless pattern takes a tenth of it
-_PER_CHARACTER = 50e-9
 _AT_ONCE = 0.02  # seconds other threads may wait; releasing the GIL costs more than most searches
 _RECURSION = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 _TOKEN = re.compile(r"(?P<least>\{\s*(\d*)\s*(?:,\s*\d*\s*)?\}[?+]?)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\s+|.", re.DOTALL)
@@ -25,23 +24,31 @@ class LimitedPattern:
     """A compiled pattern whose time limit covers all lines that it searches."""
 
     def __init__(self, pattern: str, limit: float = LIMIT) -> None:
-        self._pattern, self._left = pattern, limit
+        self._pattern, self._limit, self._left, self._lines = pattern, limit, limit, 0
         self._expression = _compiled(pattern)
+        self._thread, self._until = 0, 0.0
+        """The thread of the last search, and its processor time then."""
 
     def finds(self, line: str) -> bool:
         """Return whether the pattern matches in the line. Raises `ConfigurationError` if its time is used up."""
-        start, found = time.thread_time(), False
+        if self._thread != (thread := get_ident()):  # each thread has a clock of its own
+            self._thread, self._until = thread, time.thread_time()
+        found = False
         if self._left > 0:
+            self._lines += 1
             try:
                 found = self._search(line)
             except TimeoutError:
                 self._left = 0
-        self._left -= max(0, time.thread_time() - start - _PER_LINE - _PER_CHARACTER * len(line))
+        now = time.thread_time()
+        self._left -= now - self._until
+        self._until = now
         if self._left > 0:
             return found
         raise ConfigurationError(
-            f"the pattern {self._pattern!r:.80} takes too long, and was stopped: write it without repetitions inside "
-            "repetitions, or search for words with a query"
+            f"the pattern {self._pattern!r:.80} takes too long, and was stopped after {self._limit:g} seconds, at line "
+            f"{self._lines:,}: write it without repetitions inside repetitions, search fewer messages by a `ref` such "
+            'as "0-500", or search for words with a query'
         )
 
     def _search(self, line: str) -> bool:

@@ -190,7 +190,8 @@ def answer_missing(
         elif (item := _item_at(message, call.path)) is not None:
             messages.append(answer_of(item, said))
         elif call.path[0] == "function_call":
-            messages.append({"role": "function", "name": call.name or "", "content": said})
+            # The name within the id: older versions stored a call with its name under `tool`, which its id lacks.
+            messages.append({"role": "function", "name": (call.id or "")[len("function:") :], "content": said})
         else:
             messages.append({"role": "tool", "tool_call_id": call.id or "", "content": said})
     if not blocks:

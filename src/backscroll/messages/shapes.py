@@ -52,6 +52,7 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
     if type(message.get("content")) is list:
         _check_items(message)
     _check_calls(reading)
+    _check_function_call(message)
     _check_answer(message, role, reading)
 
 
@@ -107,6 +108,13 @@ def _check_calls(reading: ParsedMessage) -> None:
         where = "".join(f"[{key!r}]" for key in part.path)
         missing = "no `id`, so that no result can answer it" if not part.id else "no tool's `name`"
         raise MessageError(f"the call at message{where} has {missing}: give every call an id and a name")
+
+
+def _check_function_call(message: Message) -> None:
+    """Check OpenAI's older call, which its `name` identifies; only Amplifier's calls have it under `tool`."""
+    call = message.get("function_call")
+    if type(call) is dict and not (type(call.get("name")) is str and call["name"]):
+        raise MessageError("the call at message['function_call'] has no tool's `name`: give the name of the function")
 
 
 def _check_answer(message: Message, role: str, reading: ParsedMessage) -> None:

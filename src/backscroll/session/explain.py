@@ -74,7 +74,7 @@ class _Reasons:
         self.leading = set(history.leading_seqs)
         self.first = history.first_user.seq if history.first_user else -1
         self.last = history.last_user.seq if history.last_user else -1
-        self.newest = history.newest
+        self.newest = () if history.newest is None else history.newest.members
         self.prompt = lane.view is not None and lane.view.prompt is not None
         self.planned = bool(lane.plan.edits)
         self.prose = prose_of(lane.plan)
@@ -100,7 +100,7 @@ class _Reasons:
             return "the user's first message"
         if entry.seq == self.last:
             return "the user's last message"
-        if entry.group is self.newest:
+        if entry.seq in self.newest:  # not by identity: a rewind makes its groups again
             return "newest group"
         return "spared by the plan" if self.planned else "everything fits"
 

@@ -210,12 +210,15 @@ def _decide(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
 
     if not state.measured:
         now = yield from _measured(state, lane, now)
-    plan = yield from _finish(lane, now, budget)
+    plan = yield from _finish(state, lane, now, budget)
     yield from _fit(state, lane, now, lambda now: prepared.work(lane, now, budget, plan))
     now = state.policy_input(now.prompt)._replace(limits=now.limits)
-    # Either is due by what was appended since, or a part was shortened, and the rest counts more without its measure.
-    again = plan is not None or lane.used(budget).upper > lane.allowed(budget)
-    if again and policy.due(lane, now, budget) is not None:
+    # By what was appended since, and if a part was shortened, since the rest counts more without its measure.
+    for _ in range(2):
+        again = plan is not None or lane.used(budget).upper > lane.allowed(budget)
+        if not again or policy.due(lane, now, budget) is None:
+            break
+        plan = None
         yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget))
         now = state.policy_input(now.prompt)._replace(limits=now.limits)
     return now
@@ -235,19 +238,32 @@ def _begin(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[
             lane.preparing = started
 
 
-def _finish(lane: LaneState, now: PolicyInput, budget: int) -> "Operation[PreparedPlan | None]":
-    """Return the plan that a request needs, once it is prepared; None if nothing was foreseen that serves it."""
+def _finish(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> "Operation[PreparedPlan | None]":
+    """Return the plan that a request needs, once it is prepared; None if nothing was foreseen that serves it, or if
+    preparing it failed.
+    """
     from backscroll.compaction.prepared import serves, snapshot  # noqa: PLC0415  see `_loaded`
 
     foreseen, begun = lane.foreseen, lane.preparing
     if foreseen is None or not serves(lane, now, budget):
         return None
     if begun is None:  # a reopened session goes on as the one before it would have
-        prepared: PreparedPlan = yield Ask(snapshot(lane, now, foreseen), heavy=True)
+        prepared: PreparedPlan | Exception | None = yield Ask(snapshot(lane, now, foreseen), heavy=True, tolerant=True)
     else:
-        prepared = yield Ask(begun)
-    lane.preparing = None
-    return prepared
+        prepared = yield Ask(begun, tolerant=True)
+    if not isinstance(prepared, Exception):
+        lane.preparing = None
+        return prepared
+    lane.preparing = _nothing  # not tried again until something else is foreseen
+    if not state.unprepared:
+        state.unprepared = True
+        error = f"{type(prepared).__name__}: {prepared}"[:200]
+        state.pending_notifications.append((events.PREPARATION_FAILED, {"lane": lane.name, "error": error}))
+    return None
+
+
+def _nothing() -> None:
+    return None
 
 
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:

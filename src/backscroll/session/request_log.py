@@ -5,7 +5,7 @@ What a request held follows from the log up to it, which a replica of the sessio
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from backscroll.compaction.lane_state import LaneState
@@ -31,6 +31,7 @@ from backscroll.session.past import state_at
 from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
 from backscroll.session.system_prompt import prompt_of
+from backscroll.view.cache_marks import Marking, set_marks
 from backscroll.view.ephemerals import unstored
 from backscroll.view.group_rendering import Sources
 from backscroll.view.segment import BLOCK, EPHEMERAL, SUMMARY, Segment
@@ -109,8 +110,8 @@ class RequestSnapshot:
     budget: int
     plan: int
     messages: list[Message]
-    """What `get_messages_for_request` returned. Ephemeral messages are not stored and appear as `{"role": ...,
-    "ephemeral": SHA-256}`.
+    """What `get_messages_for_request` returned, with its marks. Ephemeral messages are not stored and appear as
+    `{"role": ..., "ephemeral": SHA-256}`.
     """
     lines: tuple[RequestItem, ...]
     """The same in order, with what is left out."""
@@ -132,9 +133,10 @@ def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
     """
     yield from enter(state)
     event, past, lane = yield from lane_of_request(state, at)
-    past.ephemerals = unstored(event.ephemerals)
+    past.ephemerals, sent_to = unstored(event.ephemerals), past.look(event.lane).sent_to
+    lane.around = replace(lane.around, marking=_marking(event, lane))
     yield from refresh_lane(past, lane, (yield from prompt_of(past, event.prompt)))
-    messages = _messages(lane)
+    messages = _messages(lane, sent_to)
     lines = tuple(_lines(past.history, lane, messages))
     return RequestSnapshot(event.lane, event.budget, event.plan, in_a_row(messages), lines)
 
@@ -234,10 +236,22 @@ def _reported(seen: UsageObserved | None) -> tuple[int | None, int | None, int |
     return seen.report.tokens, seen.cached, seen.written, seen.report.answer or None
 
 
-def _messages(lane: LaneState) -> list[Message]:
-    assert lane.view is not None
-    copies = lane.view.aligned_copies()
-    for segment in lane.view.segments:
+def _marking(event: RequestRecorded, lane: LaneState) -> Marking | None:
+    """Return the marks that a request bears. How long they last is not recorded: as the options say now."""
+    if event.marked is None:
+        return None
+    marking = Marking(*event.marked)
+    return marking if lane.around.marking is None else marking._replace(ttls=lane.around.marking.ttls)
+
+
+def _messages(lane: LaneState, sent_to: int) -> list[Message]:
+    """Return the messages of a view, one to one. `sent_to`: entries with a lower `seq` were in the request before."""
+    view, marking = lane.view, lane.around.marking
+    assert view is not None
+    copies = view.marked_copies(sent_to) if view.is_written else view.aligned_copies()
+    if marking is not None and not view.is_written:
+        set_marks(copies, view.mark_places(marking, sent_to), marking.ttls)
+    for segment in view.segments:
         if segment.key[1] == EPHEMERAL:
             copies[segment.start + (segment.separator is not None)] = _unstored(segment)
     return copies

@@ -170,8 +170,8 @@ class SessionState:
         """Number of the next ephemeral message."""
         self.seconds: float | None = None
         """The last reading of the clock, in seconds."""
-        self.assumed = False
-        """True once an assumed window was reported."""
+        self.assumed = self.unprepared = False
+        """True once an assumed window was reported, and once that a plan could not be prepared."""
         self.odd = False
         """True once it was reported that views of this session heal messages."""
         self.entered = False

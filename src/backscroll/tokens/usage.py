@@ -160,7 +160,7 @@ class UsageCalibrator:
         self._before: Report | None = None
         self._whole = self._left = 0
         self.outside = 0
-        """Overhead that the caller expects, used until something is known."""
+        """Overhead that the caller expects without the tools, used until something is known."""
         self.tools: int = 0
         """Expected tokens of the request's tools, which are part of the overhead."""
         self.added: int = 0

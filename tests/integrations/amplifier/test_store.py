@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll import ConfigurationError
+from backscroll import BackscrollWarning, ConfigurationError, StoreUnavailableError
 from tests.integrations.amplifier.harness import awaited, mounted, rounds, say
 
 
@@ -82,3 +82,21 @@ async def test_a_store_and_a_transcript_are_one_too_many(tmp_path):
     with pytest.raises(ConfigurationError, match="unknown scheme"):
         async with mounted({"store": "redis://there"}):
             pass
+
+
+@pytest.mark.parametrize("address", ["sqlite:///{}/agent.db", "jsonl:///{}/sessions"])
+@awaited
+async def test_store_that_cannot_be_opened_takes_no_message(tmp_path, address):
+    """A transcript is a copy, and the session goes on without it. A store is the session."""
+    missing = tmp_path / "no" / "such folder"
+    async with mounted({"store": address.format(missing)}) as ours:
+        with pytest.raises(StoreUnavailableError):
+            await ours.context.add_message(say("user", "Hello!"))
+        missing.mkdir(parents=True)
+        await ours.context.add_message(say("user", "Hello!"))
+        assert await ours.context.get_messages() == [say("user", "Hello!")]
+    (tmp_path / "file").write_text("")
+    async with mounted({"storage_path": str(tmp_path / "file" / "transcripts")}) as ours:
+        with pytest.warns(BackscrollWarning, match="transcripts"):
+            await ours.context.add_message(say("user", "Hello!"))
+        assert await ours.context.get_messages() == [say("user", "Hello!")]

@@ -19,6 +19,7 @@ from backscroll.ports import Store
 from backscroll.recall.retrieval import heading, part_text
 from backscroll.session.log_replay import LogReplay, Step
 from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
+from backscroll.view.cache_marks import without_marks
 
 _AT_ONCE = 200  # records replayed between checks of the time
 PAGE = 100  # left-out messages per response
@@ -170,15 +171,16 @@ class SessionInspector:
 
     def moved(self, earlier: RequestSnapshot | None, sent: RequestSnapshot) -> dict[str, Any] | None:
         """Return the first message that differs from the earlier request, its JSON split at the first differing
-        character, and the approximate tokens before it; `None` if none differs.
+        character, and the approximate tokens before it; `None` if none differs. Marks for the cache do not count.
         """
         if earlier is None:
             return None
-        pairs = enumerate(zip(earlier.messages, sent.messages, strict=False))
-        same = next((at for at, (then, now) in pairs if then != now), min(len(earlier.messages), len(sent.messages)))
-        if same == len(earlier.messages):
+        old, new = ([without_marks(message) for message in each.messages] for each in (earlier, sent))
+        pairs = enumerate(zip(old, new, strict=False))
+        same = next((at for at, (then, now) in pairs if then != now), min(len(old), len(new)))
+        if same == len(old):
             return None
-        then, now = (_text(messages[same : same + 1]) for messages in (earlier.messages, sent.messages))
+        then, now = (_text(messages[same : same + 1]) for messages in (old, new))
         at = next((n for n, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
         tokens = sum(each.tokens for each in [line for line in sent.lines if line.message is not None][:same])
         if at:
