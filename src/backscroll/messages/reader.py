@@ -10,6 +10,7 @@ from backscroll.messages.contents import is_content, matched, speaker
 from backscroll.messages.item_parts import read_item
 from backscroll.messages.items import KEPT, is_compaction, is_item, programs_of, role_of
 from backscroll.messages.parts import Kind, Part, Path, compact
+from backscroll.messages.tool_changes import tool_changes
 
 SYSTEM_ROLES = ("system", "developer")
 """`developer` is the newer name of the same role."""
@@ -43,7 +44,7 @@ class ParsedMessage:
 
     __slots__ = (
         "by_name", "calls", "continues", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid",
-        "role",
+        "role", "tool_changes",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
@@ -66,10 +67,23 @@ class ParsedMessage:
         """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
         self.continues: tuple[str, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
+        self.tool_changes: frozenset[int] = frozenset()
+        """Numbers of the blocks or items that say which tools the model has from there on."""
         self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
         self.is_user_turn: bool = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
+
+    @property
+    def keeps_place(self) -> bool:
+        """True if views keep it because of its rank, or because the request's tools depend on it. Not what a hook
+        injects: that is valid until the next.
+        """
+        return (self.is_system and not self.flags.injected) or bool(self.tool_changes)
+
+    def fixes(self, part: Part) -> bool:
+        """Return whether a part is never cut while the message keeps its place."""
+        return part.path[1:2] != () and part.path[1] in self.tool_changes if self.tool_changes else self.is_system
 
     def _says_something(self) -> bool:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
@@ -168,11 +182,13 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(_is_kept(block) for block in content):
+    if type(content) is not list:
+        return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
+    if any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
     reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
-    if reading.calls and type(content) is list:
-        reading.continues = programs_of(content)
+    reading.continues = programs_of(content) if reading.calls else ()
+    reading.tool_changes = tool_changes(content)
     return reading
 
 

@@ -16,7 +16,7 @@ from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.cache_marks import blocks_of
-from backscroll.view.view import replaced_by_prompt
+from backscroll.view.system_places import replaced_by_prompt
 
 State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
 
@@ -103,6 +103,8 @@ class _Reasons:
             return "the user's last message"
         if entry.group is self.newest:
             return "newest group"
+        if entry.reading.keeps_place:
+            return "the request's tools depend on it" if entry.reading.tool_changes else "system message"
         return "spared by the plan" if self.planned else "everything fits"
 
 

@@ -31,7 +31,10 @@ BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE)
 """The lines that any view may need."""
-_WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
+_WHO = {
+    "user": "user: ", "rule": "rule of the user: ", "prose": "in short: ", "system": "system: ",
+    "developer": "developer: ",
+}  # fmt: skip  # one list
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
 """How a turn's line may begin if code wrote it; `escaping.quoted` keeps messages from imitating these."""

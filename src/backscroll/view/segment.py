@@ -37,6 +37,8 @@ class Segment:
     separator: Message | None = None
     separator_text: str = ""
     separator_estimate: Estimate = NOTHING
+    speaker: str | None = None
+    """The role in which it ends, by its separator if it is a system message. `None`: it has no other role."""
     start: int = 0
     """Index, in `View.messages`, of the role separator or of the first message."""
     sources: tuple[tuple[Entry, ...], ...] | None = None

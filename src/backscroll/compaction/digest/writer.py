@@ -22,7 +22,7 @@ from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, disco
 from backscroll.compaction.digest.stale_lines import fingerprint
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
-from backscroll.history.plan import LINES, DigestContent, DigestLine
+from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.messages.statements import Sentence, sentences_of
 from backscroll.view.rendering import note_text, note_texts
 
@@ -356,12 +356,12 @@ def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
 
 
 def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[DigestLine]:
-    """Return users' words that left, and rules that no remaining words contain."""
+    """Return users' words and system messages that left, and rules that no remaining words contain."""
     left = set(after)
     words = [note.text for note in after if note.kind in ("user", "rule")]
-    gone = [note for note in before if note not in left and note.kind in ("user", "rule")]
+    gone = [note for note in before if note not in left and note.kind in ("user", "rule", *RANKED)]
     with_rules = [each for note in gone for each in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
-    return [each for each in with_rules if each.kind == "user" or not any(each.text in text for text in words)]
+    return [each for each in with_rules if each.kind != "rule" or not any(each.text in text for text in words)]
 
 
 def _each_rule_once(notes: Sequence[DigestLine]) -> list[DigestLine]:
@@ -412,14 +412,21 @@ def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
 
 
 def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove the oldest rules, and users' words that are nothing but rules; first those that state facts."""
+    """Remove the oldest rules, and users' words that are nothing but rules; first those that state facts. Only then
+    system messages.
+    """
     gone: set[int] = set()
-    for wanted in (states_fact, lambda _: True):
+    users = ("rule", "user")
+    for kinds, wanted in ((users, states_fact), (users, _any), (RANKED, _any)):
         for number, note in enumerate(notes):
-            if excess > 0 and number not in gone and note.kind in ("rule", "user") and wanted(note):
+            if excess > 0 and number not in gone and note.kind in kinds and wanted(note):
                 excess -= tokens(note_text(note)) + 1
                 gone.add(number)
     return [note for number, note in enumerate(notes) if number not in gone]
+
+
+def _any(_: DigestLine) -> bool:
+    return True
 
 
 def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
@@ -485,7 +492,7 @@ def shrink(
     sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
     excess = sum(sizes) - allowance
     gone: dict[int, list[DigestLine]] = {}
-    for kind in (*_ORDER, "rule") if rules_too else _ORDER:
+    for kind in (*_ORDER, "rule", *RANKED) if rules_too else _ORDER:
         for number, note in enumerate(digest.notes):
             if excess > 0 and note.kind == kind:
                 gone[number] = rules_of(note) if kind == "user" and not rules_too else []
