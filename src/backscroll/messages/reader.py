@@ -35,6 +35,8 @@ class Flags(NamedTuple):
     """Written by a hook or as a reminder; never counts as the user's own first or last message."""
     reminder: bool = False
     """`ephemeral` and `persisted`: stored once and valid until the next one. Every view keeps the newest."""
+    from_host: bool = False
+    """The prompt of the host's agent does not replace it: it is a system message of the conversation itself."""
     shelf: str = ""
     """Belongs to the working set, under this name; empty if it does not."""
 
@@ -220,6 +222,7 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
         whole=metadata.get("whole") is True,
         ephemeral=ephemeral and not persisted,
         injected=ephemeral or metadata.get("source") == "hook",
+        from_host=metadata.get("source") == "host",
         reminder=ephemeral and persisted,
         shelf=_shelf_of(metadata.get("shelf")),
     )
