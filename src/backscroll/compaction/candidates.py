@@ -68,7 +68,7 @@ class CandidateGroup:
 
     in_place: frozenset[int] = frozenset()
     """Its messages that keep their place by rank, or because the request's tools depend on them: the group does not
-    leave, and what fixes them is not cut.
+    leave.
     """
 
     @property
@@ -105,8 +105,8 @@ class CandidatePart:
 
     @property
     def is_fixed(self) -> bool:
-        """True if it is never cut, because its message keeps its place for the sake of it."""
-        return self.entry.seq in self.unit.in_place and self.entry.reading.fixes(self.part)
+        """True if it is never cut: words of a system message, or what brings tools."""
+        return self.entry.reading.fixes(self.part)
 
 
 @dataclass(slots=True, eq=False)

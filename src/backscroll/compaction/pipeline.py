@@ -121,8 +121,8 @@ def _allowed(edits: Sequence[Edit], builder: PlanBuilder) -> list[Edit]:
 
 
 def _is_fixed(unit: CandidateGroup, edit: Excerpt | Clear) -> bool:
-    entry = next((each for each in unit.entries if each.seq == edit.seq and each.seq in unit.in_place), None)
-    return entry is not None and entry.reading.fixes(entry.reading.parts[edit.part])
+    reading = next(entry.reading for entry in unit.entries if entry.seq == edit.seq)
+    return reading.fixes(reading.parts[edit.part])
 
 
 def _drop_all_but_floor(builder: PlanBuilder) -> None:

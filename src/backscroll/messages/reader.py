@@ -84,8 +84,10 @@ class ParsedMessage:
         return (self.is_system and not self.flags.injected) or bool(self.tool_changes)
 
     def fixes(self, part: Part) -> bool:
-        """Return whether a part is never cut while the message keeps its place."""
-        return part.path[1:2] != () and part.path[1] in self.tool_changes if self.tool_changes else self.is_system
+        """Return whether a part is never cut: such a message is shown whole or not at all."""
+        if self.tool_changes and not self.is_system:
+            return len(part.path) > 1 and part.path[1] in self.tool_changes
+        return self.keeps_place
 
     def _says_something(self) -> bool:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)

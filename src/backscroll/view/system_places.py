@@ -36,7 +36,8 @@ def cut_off_at(segments: Sequence[Segment], segment: Segment, plan: Plan) -> tup
 
 def replaced_by_prompt(entry: Entry) -> bool:
     """Return whether the text of a system prompt factory replaces an entry: a stored system message that no hook
-    injected and that its host did not mark by `source: host`. Developer messages stay, because they hold files and rules of their own.
+    injected and that its host did not mark by `source: host`. Developer messages stay, because they hold files and
+    rules of their own.
     """
     flags = entry.reading.flags
     return entry.reading.role == "system" and not (flags.injected or flags.from_host)
