@@ -86,7 +86,7 @@ def test_orders_before_each_question_leave_valid_views():
     assert [m["content"] for m in view if m["role"] == "system"] == [f"Hint {number}." for number in range(30)]
 
 
-def test_roles_alternate_around_an_order_before_a_pinned_question():
+def test_roles_alternate_around_an_order_before_a_pinned_one():
     session, talk = RecordingSession(), MessageFactory("openai")
     session.manager.append(talk.say("user", "Begin."), talk.say("assistant", "Yes."))
     talked(session, talk, 3, "a")

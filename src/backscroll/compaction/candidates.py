@@ -365,7 +365,7 @@ def build_window(
     floor, kept = floor_seqs(history) | retain, kept_ends(history, around.kept)
     floor |= frozenset() if ahead else history.newest_seqs
     seen = history.next_seq if ahead else history.last_assistant
-    in_place = kept_in_place(view, history, budget, around.family)
+    in_place = kept_in_place(view.segments, history, budget, around.family)
     units = [
         CandidateGroup(
             segment.entries,

@@ -5,14 +5,14 @@ its words to the wrong speaker. A message that brings tools decides which tools 
 first within its share, so that a step costs the same at any length of the history.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from backscroll.history.history import Entry, History
+from backscroll.history.plan import RANKED, Plan
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.segment import Segment
-from backscroll.view.view import View
 
 SHARE = 0.2
 """Of what the messages may take: for system messages behind the first ones, and again for messages that bring tools."""
@@ -26,11 +26,11 @@ def kind_of(entry: Entry) -> Kind | None:
     return "tools" if entry.reading.tool_changes else "system"
 
 
-def kept_in_place(view: View, history: History, room: int, family: ModelProfile) -> frozenset[int]:
+def kept_in_place(segments: Sequence[Segment], history: History, room: int, family: ModelProfile) -> frozenset[int]:
     """Return the `seq`s of these messages for which there is room, newest first; without leading and pinned ones.
 
     Args:
-        view: The view.
+        segments: The view.
         history: Its history.
         room: Tokens that all messages may take.
         family: How they are counted.
@@ -38,7 +38,7 @@ def kept_in_place(view: View, history: History, room: int, family: ModelProfile)
     left: dict[Kind, int] = {"system": int(room * SHARE), "tools": int(room * SHARE)}
     required = history.protected.union(history.leading_seqs)
     found: set[int] = set()
-    for entry in _newest_first(view.segments):
+    for entry in _newest_first(segments):
         kind = kind_of(entry)
         if kind is None or entry.seq in required:
             continue
@@ -49,17 +49,15 @@ def kept_in_place(view: View, history: History, room: int, family: ModelProfile)
     return frozenset(found)
 
 
-def _newest_first(segments: Iterable[Segment]) -> Iterable[Entry]:
-    return (entry for segment in reversed(list(segments)) for entry in reversed(segment.entries))
+def _newest_first(segments: Sequence[Segment]) -> Iterable[Entry]:
+    return (entry for segment in reversed(segments) if segment.messages for entry in reversed(segment.entries))
 
 
-def shown_in_place(view: View) -> dict[int, Kind]:
-    """Return why views keep their place, by `seq`, for all such messages that a view shows, or quotes next to a
-    provider's block.
-    """
+def shown_in_place(segments: Sequence[Segment], plan: Plan) -> dict[int, Kind]:
+    """Return all such messages that a view of this plan shows, or quotes next to a provider's block, by `seq`."""
     found: dict[int, Kind] = {}
-    for entry in _newest_first(segment for segment in view.segments if segment.messages):
+    for entry in _newest_first(segments):
         if (kind := kind_of(entry)) is not None:
             found[entry.seq] = kind
-    quotes = () if view.plan.native is None else view.plan.native.quotes
-    return found | {note.first: "system" for note in quotes if note.kind in ("system", "developer")}
+    quotes = () if plan.native is None else plan.native.quotes
+    return found | {note.first: "system" for note in quotes if note.kind in RANKED}

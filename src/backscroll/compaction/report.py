@@ -15,6 +15,7 @@ from backscroll.history.plan import GAPS, Clear, Excerpt, Plan
 from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.view.segment import EPHEMERAL
+from backscroll.view.view import View
 
 
 def result_of(lane: str, builder: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
@@ -41,8 +42,8 @@ def rules_left_out(lane: str, builder: PlanBuilder) -> list[Notification]:
 
 def in_place_left_out(lane: str, builder: PlanBuilder) -> Iterator[Notification]:
     """Report system messages, and messages that bring tools, that the new view no longer shows."""
-    shown = shown_in_place(builder.view)
-    lost = {seq: kind for seq, kind in shown_in_place(builder.before).items() if seq not in shown}
+    shown, before = _shown(builder.view), _shown(builder.before)
+    lost = {seq: kind for seq, kind in before.items() if seq not in shown}
     named: tuple[tuple[Kind, str], ...] = ("system", events.SYSTEM_EVICTED), ("tools", events.TOOLS_EVICTED)
     for kind, name in named:
         if seqs := sorted(seq for seq in lost if lost[seq] == kind):
@@ -110,9 +111,12 @@ def reports_of(done: CompactionResult, builder: PlanBuilder) -> Iterator[Notific
 
 def _system_messages(builder: PlanBuilder) -> int:
     """Return how many system messages stay."""
-    history = builder.history
-    behind = shown_in_place(builder.view).keys() - history.leading_seqs
-    return history.leading + sum(shown_in_place(builder.view)[seq] == "system" for seq in behind)
+    history, shown = builder.history, _shown(builder.view)
+    return history.leading + sum(shown[seq] == "system" for seq in shown.keys() - history.leading_seqs)
+
+
+def _shown(view: View) -> dict[int, Kind]:
+    return shown_in_place(view.segments, view.plan)
 
 
 def too_large(builder: PlanBuilder, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:

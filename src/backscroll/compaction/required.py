@@ -51,7 +51,7 @@ def staying(builder: PlanBuilder, after: int) -> Staying:
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, builder.around.kept)
-    in_place = kept_in_place(view, history, builder.room, builder.around.family)
+    in_place = kept_in_place(view.segments, history, builder.room, builder.around.family)
     for segment in view.segments:
         kind = _kind(segment, history, ends) or _kept_kind(segment, in_place)
         if kind is not None:

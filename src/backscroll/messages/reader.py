@@ -77,6 +77,13 @@ class ParsedMessage:
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
 
     @property
+    def yields_to_prompt(self) -> bool:
+        """True if the text of a system prompt factory replaces it: a stored system message that no hook injected and
+        that its host did not mark by `source: host`. Developer messages stay: they hold files and rules of their own.
+        """
+        return self.role == "system" and not (self.flags.injected or self.flags.from_host)
+
+    @property
     def keeps_place(self) -> bool:
         """True if views keep it because of its rank, or because the request's tools depend on it. Not what a hook
         injects: that is valid until the next.

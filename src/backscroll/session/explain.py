@@ -16,7 +16,6 @@ from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.cache_marks import blocks_of
-from backscroll.view.system_places import replaced_by_prompt
 
 State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
 
@@ -120,7 +119,7 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (orphans and len(orphans) == len(entry.reading.results) == len(blocks_of(entry.message))):
         return "left out", "answers no call of this branch"
-    if reasons.prompt and replaced_by_prompt(entry):
+    if reasons.prompt and entry.reading.yields_to_prompt:
         return "left out", "replaced by the system prompt factory"
     if edits:
         state: State = "cleared" if any(isinstance(edit, Clear) for edit in edits) else "excerpted"

@@ -24,8 +24,7 @@ from backscroll.view import rendering
 from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
-from backscroll.view.system_places import cut_off_at, replaced_by_prompt
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State, cut_off_at
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
@@ -90,7 +89,7 @@ class View:
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = history.entry(seq), gap_before or gap
-            if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
+            if entry.group.first != seq or (keep_prompts and entry.reading.yields_to_prompt):
                 view._aside.append(seq)
                 continue
             segment = view._segment(history, entry, old)
@@ -232,7 +231,7 @@ class View:
 
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
         group = entry.group
-        if self.prompt is not None and replaced_by_prompt(entry):
+        if self.prompt is not None and entry.reading.yields_to_prompt:
             self._aside.append(entry.seq)
             return
         at = self._at.get(group.first)

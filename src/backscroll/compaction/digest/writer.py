@@ -41,6 +41,7 @@ _TURNS = "turns: "
 SAID_ONCE = f"{_TURNS}said x1"  # in place of a turn that repeats what a user replaced
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
 MOST_PROSE = 0.6  # of a digest that a model's summary takes at most; no more than two fifths are requested
+_BY_USERS = ("rule", "user")
 _ORDER = ("line", "error", "turn", "prose", "user")
 """The order in which kinds give way when a digest shrinks."""
 
@@ -358,8 +359,8 @@ def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
 def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[DigestLine]:
     """Return users' words and system messages that left, and rules that no remaining words contain."""
     left = set(after)
-    words = [note.text for note in after if note.kind in ("user", "rule")]
-    gone = [note for note in before if note not in left and note.kind in ("user", "rule", *RANKED)]
+    words = [note.text for note in after if note.kind in _BY_USERS]
+    gone = [note for note in before if note not in left and note.kind in (*_BY_USERS, *RANKED)]
     with_rules = [each for note in gone for each in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
     return [each for each in with_rules if each.kind != "rule" or not any(each.text in text for text in words)]
 
@@ -412,21 +413,14 @@ def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
 
 
 def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove the oldest rules, and users' words that are nothing but rules; first those that state facts. Only then
-    system messages.
-    """
+    """Remove the oldest rules and words that are only rules, first those that state facts; then system messages."""
     gone: set[int] = set()
-    users = ("rule", "user")
-    for kinds, wanted in ((users, states_fact), (users, _any), (RANKED, _any)):
+    for kinds, wanted in ((_BY_USERS, states_fact), (_BY_USERS, bool), (RANKED, bool)):  # `bool` is true of each note
         for number, note in enumerate(notes):
             if excess > 0 and number not in gone and note.kind in kinds and wanted(note):
                 excess -= tokens(note_text(note)) + 1
                 gone.add(number)
     return [note for number, note in enumerate(notes) if number not in gone]
-
-
-def _any(_: DigestLine) -> bool:
-    return True
 
 
 def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
