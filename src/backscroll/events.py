@@ -35,6 +35,8 @@ REASONING_DROPPED = "context:reasoning_dropped"
 CACHE_MISSED = "context:cache_missed"
 CACHE_MISS_UNEXPECTED = "context:cache_miss_unexpected"
 RULES_EVICTED = "context:rules_evicted"
+SYSTEM_EVICTED = "context:system_evicted"
+TOOLS_EVICTED = "context:tools_evicted"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
 MEDIA_CLEARED = "context:media_cleared"
 MEDIA_OVER_LIMIT = "context:media_over_limit"
@@ -81,6 +83,8 @@ ALL = (
     CACHE_MISSED,
     CACHE_MISS_UNEXPECTED,
     RULES_EVICTED,
+    SYSTEM_EVICTED,
+    TOOLS_EVICTED,
     ATTACHMENT_LEFT_OUT,
     MEDIA_CLEARED,
     MEDIA_OVER_LIMIT,
@@ -127,6 +131,10 @@ WARNINGS: Mapping[str, str] = {
     "of the view explains it: {remedy}",
     RULES_EVICTED: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
     "or pin the messages that state them",
+    SYSTEM_EVICTED: "{messages:,} of the system messages in the middle of lane {lane!r} no longer fit their share of "
+    "the budget, and the digest shows what they say: raise the budget, shorten them, or pin those that must hold",
+    TOOLS_EVICTED: "{messages:,} of the messages that bring tools into lane {lane!r} no longer fit their share of "
+    "the budget, and the model may lose these tools: raise the budget, bring in fewer tools at once, or pin them",
     ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit a request of lane {lane!r} and is left "
     "out: raise the budget, or attach a smaller one",
     MEDIA_OVER_LIMIT: "the {images:,} images of lane {lane!r} and its {bytes:,} bytes of media exceed what its "

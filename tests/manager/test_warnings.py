@@ -28,6 +28,8 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     events.CACHE_MISS_UNEXPECTED: LANE
     | {"reason": "tools_changed", "tokens": 9_000, "remedy": "offer the same tools in the same order"},
     events.RULES_EVICTED: LANE | {"rules": 1_234},
+    events.SYSTEM_EVICTED: LANE | {"messages": 12, "seqs": [3]},
+    events.TOOLS_EVICTED: LANE | {"messages": 2, "seqs": [3]},
     events.EDIT_REJECTED: LANE | {"strategy": "own", "edit": "Mask(seq=3)"},
     events.PREPARATION_FAILED: LANE | {"error": "OSError: no such file"},
     events.OVERFLOW: LANE | {"tokens": 12_345},

@@ -30,7 +30,8 @@ class SessionMachine(RuleBasedStateMachine):
     @initialize(dialect=st.sampled_from(DIALECTS), system=st.booleans())
     def begin(self, dialect: str, system: bool) -> None:
         self.told: list[str] = []
-        self.manager = ContextManager(tokenizer=count_quarter, on_event=lambda name, _: self.told.append(name))
+        self.evicted: set[int] = set()
+        self.manager = ContextManager(tokenizer=count_quarter, on_event=self.note)
         self.talk = MessageFactory(dialect)
         self.messages: list[dict[str, Any]] = []
         self.seqs: list[int] = []
@@ -39,6 +40,10 @@ class SessionMachine(RuleBasedStateMachine):
         self.before: dict[str, list[Any]] = {}
         self.add([self.talk.say("system", "be brief")] if system else [])
         self.add([self.talk.say("user", "begin")])
+
+    def note(self, name: str, payload: dict[str, Any]) -> None:
+        self.told.append(name)
+        self.evicted |= set(payload["seqs"]) if name == events.SYSTEM_EVICTED else set()
 
     def add(self, messages: list[dict[str, Any]]) -> None:
         for message in messages:
@@ -63,6 +68,10 @@ class SessionMachine(RuleBasedStateMachine):
         self.add(
             [self.talk.say("assistant", f"{name} " + "well " * size), self.talk.say("user", f"{name} " + "do " * size)]
         )
+
+    @rule(size=st.sampled_from([3, 30, 300]), role=st.sampled_from(["system", "developer"]))
+    def order(self, size: int, role: str) -> None:
+        self.add([{"role": role, "content": f"{self.name()} " + "obey " * size}])
 
     @rule()
     def ephemeral(self) -> None:
@@ -131,6 +140,7 @@ class SessionMachine(RuleBasedStateMachine):
             bare = without_reasoning(message) or message
             shown = any(all(piece in view for piece in in_a_row([form])) for form in (message, bare))
             assert seq not in self.pinned or shown or self.closed(message, view)
+            assert message["role"] not in ("system", "developer") or message in view or seq in self.evicted
         before = self.before.get(lane, [])
         assert view[: len(before)] == before or set(self.told) & events.MOVES_PREFIX
         self.before[lane] = view
@@ -188,7 +198,9 @@ def replaced(value: Any, text: str) -> Any:
 
 # reports that cannot be about a view are among what the machine tries
 TestSession = pytest.mark.filterwarnings(  # several reports on one view can look like totals of all requests
-    "ignore:the usage reported for lane", "ignore:the [0-9,]+ tokens reported as usage of lane"
+    "ignore:the usage reported for lane",
+    "ignore:the [0-9,]+ tokens reported as usage of lane",
+    "ignore:[0-9,]+ of the system messages",
 )(SessionMachine.TestCase)
 TestSession.settings = settings(
     max_examples=examples(40), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)

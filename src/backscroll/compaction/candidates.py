@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.in_place import kept_in_place
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry, History
@@ -65,6 +66,11 @@ class CandidateGroup:
     spared: frozenset[tuple[int, int]] = frozenset()
     """Its parts of the working set, by `seq` and number: not cut, and the group does not leave."""
 
+    in_place: frozenset[int] = frozenset()
+    """Its messages that keep their place by rank, or because the request's tools depend on them: the group does not
+    leave.
+    """
+
     @property
     def tokens(self) -> int:
         """Tokens by the upper estimate."""
@@ -73,7 +79,7 @@ class CandidateGroup:
     @property
     def free(self) -> bool:
         """True if it may leave the view."""
-        return not (self.floor or self.recent or self.unseen or self.kept or self.spared)
+        return not (self.floor or self.recent or self.unseen or self.kept or self.spared or self.in_place)
 
     @property
     def cuttable(self) -> bool:
@@ -94,8 +100,13 @@ class CandidatePart:
 
     @property
     def is_spared(self) -> bool:
-        """True if it belongs to the working set."""
-        return (self.entry.seq, self.number) in self.unit.spared
+        """True if it belongs to the working set, or keeps its place."""
+        return (self.entry.seq, self.number) in self.unit.spared or self.is_fixed
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if it is never cut: words of a system message, or what brings tools."""
+        return self.entry.reading.fixes(self.part)
 
 
 @dataclass(slots=True, eq=False)
@@ -247,7 +258,7 @@ class Window:
 
     def digest_room(self) -> int:
         """Return the tokens that required messages leave for a digest."""
-        floor = sum(unit.tokens for unit in self.units if unit.floor)
+        floor = sum(unit.tokens for unit in self.units if unit.floor or unit.in_place)
         return int(max(0, self.budget - floor) * FREE_SHARE)
 
     def usual_allowance(self, folded: int) -> int:
@@ -354,6 +365,7 @@ def build_window(
     floor, kept = floor_seqs(history) | retain, kept_ends(history, around.kept)
     floor |= frozenset() if ahead else history.newest_seqs
     seen = history.next_seq if ahead else history.last_assistant
+    in_place = kept_in_place(view.segments, history, budget, around.family)
     units = [
         CandidateGroup(
             segment.entries,
@@ -365,6 +377,7 @@ def build_window(
             and any(e.seq > seen and e.reading.results for e in segment.entries),
             edits={(edit.seq, edit.part): edit for edit in segment.edits},
             kept=segment.group.first <= kept[0] or segment.group.members[-1] >= kept[1],
+            in_place=in_place.intersection(segment.group.members) if in_place else in_place,
         )
         for segment in view.segments
         if segment.group is not None and segment.messages  # an orphan result takes no room

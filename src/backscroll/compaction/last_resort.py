@@ -51,7 +51,7 @@ def _parts(
 ) -> Iterator[CandidatePart]:
     for unit in window.units:
         if wanted(unit) and not _untouchable(builder, unit):
-            yield from window.parts_of(unit, kinds)
+            yield from (found for found in window.parts_of(unit, kinds) if not found.is_fixed)
 
 
 def _newest_results(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
@@ -92,7 +92,7 @@ def _drop_unseen(builder: PlanBuilder) -> None:
     excess = builder.used - builder.targets.total
     edits: list[Edit] = []
     for unit in window.units:
-        if excess > 0 and unit.unseen and not (unit.floor or unit.kept):
+        if excess > 0 and unit.unseen and not (unit.floor or unit.kept or unit.in_place):
             edits += drop_unit(unit, LAST_CUT)
             excess -= unit.tokens
     if edits:

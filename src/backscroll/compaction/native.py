@@ -82,7 +82,7 @@ def _cuts(view: View, history: History) -> Iterator[tuple[int, int]]:
     The kept end begins with another role than what is before it ends with, and with no system message: otherwise its
     reasoning would not stay valid. It holds nothing but turns, since a digest or notes do not stay where they are.
     """
-    limit = first_unquotable(history)
+    limit = first_unquotable(history, (entry for segment in view.segments for entry in segment.entries))
     gap = max((edit.last for edit in view.plan.edits if isinstance(edit, GAPS)), default=-1)
     newest = list(accumulate((_newest(segment) for segment in view.segments), max))
     left, lowest = 0, history.next_seq

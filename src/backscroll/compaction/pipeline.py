@@ -18,7 +18,7 @@ from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
 from backscroll.compaction.triggers import over_message_limit
 from backscroll.compaction.working_set import spare_working_set
-from backscroll.history.plan import GAPS, Digest, Edit
+from backscroll.history.plan import GAPS, Clear, Digest, Edit, Excerpt
 
 LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
@@ -56,6 +56,19 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
     _cut_what_must_stay(builder)
 
 
+def _fold_in_place(builder: PlanBuilder) -> None:
+    """Digest the oldest messages that keep their place, because all else that stays is cut already."""
+    excess = builder.used - builder.targets.total
+    edits: list[Edit] = []
+    for unit in builder.window.units:
+        if excess > 0 and unit.in_place and not unit.floor:
+            edits += [Digest(seq, seq, LAST_RESORT) for seq in unit.seqs]
+            excess -= unit.tokens
+    if edits:
+        builder.apply(edits)
+        builder.shrink_digest()
+
+
 def _passes(protect: Protection) -> tuple[Protection, ...]:
     """Return what each pass spares: everything, then instructions and plans alone, then nothing."""
     return protect, Protection(0.0, working_set=protect.working_set), Protection(0.0, working_set=0.0)
@@ -71,6 +84,9 @@ def _cut_what_must_stay(builder: PlanBuilder) -> None:
     if builder.rebuild_and_count() > budget:
         builder.look_again()
         _drop_oldest(builder, [unit for unit in builder.window.units if unit.kept and not unit.floor])
+    if builder.rebuild_and_count() > budget:
+        builder.look_again()
+        _fold_in_place(builder)
     if builder.rebuild_and_count() > budget:
         builder.shrink_digest(rules_too=True)
 
@@ -99,9 +115,14 @@ def _allowed(edits: Sequence[Edit], builder: PlanBuilder) -> list[Edit]:
             leaving = [units[seq] for seq in within(edit, units)]
             fits = all(unit.free and dropped.issuperset(unit.seqs) for unit in leaving)
         else:
-            fits = edit.seq in units and units[edit.seq].cuttable
+            fits = edit.seq in units and units[edit.seq].cuttable and not _is_fixed(units[edit.seq], edit)
         (allowed if fits else builder.refused).append(edit)
     return allowed
+
+
+def _is_fixed(unit: CandidateGroup, edit: Excerpt | Clear) -> bool:
+    reading = next(entry.reading for entry in unit.entries if entry.seq == edit.seq)
+    return reading.fixes(reading.parts[edit.part])
 
 
 def _drop_all_but_floor(builder: PlanBuilder) -> None:

@@ -14,6 +14,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.log import NativeMade
 from backscroll.history.plan import (
     GAPS,
+    RANKED,
     Digest,
     DigestContent,
     DigestLine,
@@ -230,9 +231,9 @@ class PlanBuilder:
         quoted |= dict.fromkeys(system_quotes([entry for unit in leaving for entry in unit.entries]))
         if plan.native is not None:  # which it represents as well
             earlier = (note for note in plan.native.quotes if note.first in history.branch)
-            quoted |= dict.fromkeys(note for note in earlier if note.kind == "turn")
+            quoted |= dict.fromkeys(note for note in earlier if note.kind in ("turn", *RANKED))
         quoted_seqs = {note.first for note in quoted}
-        said = (note for note in digest.notes if note.kind in ("rule", "user"))
+        said = (note for note in digest.notes if note.kind in ("rule", "user", *RANKED))
         notes = [note for note in said if note.kind == "rule" or note.first not in quoted_seqs]
         newest = history.branch[-1]
         replaced = tuple([each for each in without_native(plan).edits if _first_of(each) <= edit.last])
@@ -268,6 +269,7 @@ class PlanBuilder:
         """Let our own digest represent what a provider's block represented, because that is too large now."""
         plan = without_native(self._view.plan)
         required = floor_seqs(self.history) | self.history.newest_seqs
+        required |= {note.first for note in self._view.plan.native.quotes} if self._view.plan.native else set()
         gaps = list(plan.gaps())
         groups = [group for seq in sorted(required) if covers(gaps, seq) and (group := self.history.group_of(seq))]
         shown = {seq for group in groups for seq in group.members if self.history.get(seq) is not None}

@@ -19,6 +19,7 @@ from backscroll.compaction.pipeline import compact
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.report import (
     attachments_left_out,
+    in_place_left_out,
     refusals,
     reports_of,
     result_of,
@@ -362,7 +363,7 @@ def recorded(
     """Decide to record a finished plan, whose request takes `after` tokens."""
     done = result_of(lane.name, builder, used, after, trigger)
     reports = [*reports_of(done, builder), *rules_left_out(lane.name, builder)]
-    reports += attachments_left_out(lane.name, builder)
+    reports += [*in_place_left_out(lane.name, builder), *attachments_left_out(lane.name, builder)]
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in builder.fresh), default=expired)
     view = builder.view

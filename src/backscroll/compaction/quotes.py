@@ -1,19 +1,23 @@
 """Quote the messages that every view requires, for views whose beginning a provider's own block represents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from backscroll.compaction.floor import floor_seqs
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import DigestLine
+from backscroll.history.plan import DigestLine, NoteKind
 from backscroll.messages import holds_compaction
 
 _LONGEST_QUOTE = 4_000  # characters of a user's first message that are quoted; head and tail of a longer one
 _HEAD = 0.7  # of that, for the head
 
 
-def first_unquotable(history: History) -> int:
-    """Return the first required message that notes cannot quote; a block may represent only what is before it."""
-    required = _required(history)
+def first_unquotable(history: History, shown: Iterable[Entry]) -> int:
+    """Return the first required message that notes cannot quote; a block may represent only what is before it.
+    `shown`: the messages of the view, of which some keep their place.
+    """
+    leading = history.leading_seqs
+    in_place = (entry for entry in shown if entry.reading.keeps_place and entry.seq not in leading)
+    required = (*_required(history), *(entry for entry in in_place if not _is_compaction(entry)))
     found = (entry.seq for entry in required if entry is not history.first_user and _quote_of(entry) is None)
     return min(found, default=history.next_seq)
 
@@ -52,12 +56,17 @@ def _quote_of(entry: Entry) -> DigestLine | None:
     text = "\n".join(part.text for part in parts)
     if len(text) > _LONGEST_QUOTE and not entry.reading.flags.pinned:
         return None
-    is_users = entry.reading.is_user_turn
-    return DigestLine(entry.seq, entry.seq, "user" if is_users else "turn", text if is_users else _said(entry, text))
+    return _said(entry, text)
 
 
-def _said(entry: Entry, text: str) -> str:
-    return f"{entry.reading.role}: {text}"
+def _said(entry: Entry, text: str) -> DigestLine:
+    """Return words under the rank of their speaker."""
+    kind: NoteKind = "turn"
+    if entry.reading.is_user_turn:
+        kind = "user"
+    elif entry.reading.is_system:
+        kind = "system" if entry.reading.role == "system" else "developer"
+    return DigestLine(entry.seq, entry.seq, kind, f"{entry.reading.role}: {text}" if kind == "turn" else text)
 
 
 def _shortened(entry: Entry) -> DigestLine:
@@ -65,4 +74,4 @@ def _shortened(entry: Entry) -> DigestLine:
     if len(text) > _LONGEST_QUOTE:
         head = int(_LONGEST_QUOTE * _HEAD)
         text = f"{text[:head]} [...] {text[head - _LONGEST_QUOTE :]}"
-    return DigestLine(entry.seq, entry.seq, "user", text)
+    return _said(entry, text) if entry.reading.is_system else DigestLine(entry.seq, entry.seq, "user", text)

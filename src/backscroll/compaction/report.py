@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from backscroll import events
+from backscroll.compaction.in_place import Kind, shown_in_place
 from backscroll.compaction.media_limits import BY as MEDIA_LIMIT
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.compaction.reasoning import reasoning_tokens
@@ -14,6 +15,7 @@ from backscroll.history.plan import GAPS, Clear, Excerpt, Plan
 from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.view.segment import EPHEMERAL
+from backscroll.view.view import View
 
 
 def result_of(lane: str, builder: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
@@ -36,6 +38,16 @@ def rules_left_out(lane: str, builder: PlanBuilder) -> list[Notification]:
     """Report users' rules that the new view no longer shows."""
     lost = _rules_aside(builder.view.plan) - _rules_aside(builder.before.plan)
     return [(events.RULES_EVICTED, {"lane": lane, "rules": len(lost)})] if lost else []
+
+
+def in_place_left_out(lane: str, builder: PlanBuilder) -> Iterator[Notification]:
+    """Report system messages, and messages that bring tools, that the new view no longer shows."""
+    shown, before = _shown(builder.view), _shown(builder.before)
+    lost = {seq: kind for seq, kind in before.items() if seq not in shown}
+    named: tuple[tuple[Kind, str], ...] = ("system", events.SYSTEM_EVICTED), ("tools", events.TOOLS_EVICTED)
+    for kind, name in named:
+        if seqs := sorted(seq for seq in lost if lost[seq] == kind):
+            yield name, {"lane": lane, "messages": len(seqs), "seqs": seqs}
 
 
 def attachments_left_out(lane: str, builder: PlanBuilder) -> Iterator[Notification]:
@@ -86,7 +98,7 @@ def reports_of(done: CompactionResult, builder: PlanBuilder) -> Iterator[Notific
             "messages_removed": done.messages_dropped,
             "messages_truncated": done.parts_shortened,
             "user_messages_stubbed": 0,
-            "system_messages_preserved": builder.history.leading,
+            "system_messages_preserved": _system_messages(builder),
             "strategy_level": _level(plan),
             "strategies": dict(Counter(edit.by for edit in plan.edits)),
             "budget": done.budget,
@@ -95,6 +107,16 @@ def reports_of(done: CompactionResult, builder: PlanBuilder) -> Iterator[Notific
         },
     )
     yield events.compacting(events.POST_COMPACT, done.lane, done.after_messages, done.after_tokens)
+
+
+def _system_messages(builder: PlanBuilder) -> int:
+    """Return how many system messages stay."""
+    history, shown = builder.history, _shown(builder.view)
+    return history.leading + sum(shown[seq] == "system" for seq in shown.keys() - history.leading_seqs)
+
+
+def _shown(view: View) -> dict[int, Kind]:
+    return shown_in_place(view.segments, view.plan)
 
 
 def too_large(builder: PlanBuilder, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:

@@ -1,10 +1,12 @@
 """What every view requires, by kind, and the remedy if that takes nearly all of the budget."""
 
 from collections import Counter
+from collections.abc import Set
 from typing import NamedTuple
 
 from backscroll import events
 from backscroll.compaction.candidates import kept_ends
+from backscroll.compaction.in_place import Kind, kept_in_place, kind_of
 from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.history.history import History
@@ -16,10 +18,13 @@ _OUTSIDE, _PROMPT, _SYSTEM = "tokens outside the messages", "the system prompt",
 _PINNED, _KEPT = "pinned or critical messages", "messages kept by `protect`"
 _USERS, _REMINDER = "the user's first and last message", "the newest reminder"
 _RULES, _NEWEST = "rules of the user", "the newest messages"
+_IN_PLACE: dict[Kind, str] = {"system": "system messages in the middle", "tools": "messages that bring tools"}
 _REMEDIES = {
     _OUTSIDE: "give the model fewer or shorter tool definitions",
     _PROMPT: "shorten the system prompt",
     _SYSTEM: "shorten the system messages",
+    _IN_PLACE["system"]: "shorten the system messages in the middle",
+    _IN_PLACE["tools"]: "bring in fewer tools at once",
     _PINNED: "unpin messages",
     _KEPT: "lower `first` or `last` of `protect`",
     _USERS: "put long material into a message of its own",
@@ -46,8 +51,9 @@ def staying(builder: PlanBuilder, after: int) -> Staying:
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, builder.around.kept)
+    in_place = kept_in_place(view.segments, history, builder.room, builder.around.family)
     for segment in view.segments:
-        kind = _kind(segment, history, ends)
+        kind = _kind(segment, history, ends) or _kept_kind(segment, in_place)
         if kind is not None:
             sums[kind] += round(segment.estimate.upper * scale)
     rules = [note_text(note) for note in view.plan.digest.notes if note.kind == "rule"]
@@ -73,6 +79,12 @@ def _kind(segment: Segment, history: History, ends: tuple[int, int]) -> str | No
     if members[0] <= ends[0] or members[-1] >= ends[1]:
         return _KEPT
     return None if history.newest_seqs.isdisjoint(members) else _NEWEST
+
+
+def _kept_kind(segment: Segment, in_place: Set[int]) -> str | None:
+    """Return why a segment keeps its place; None if it need not."""
+    kinds = (kind for entry in segment.entries if entry.seq in in_place if (kind := kind_of(entry)))
+    return next((_IN_PLACE[kind] for kind in kinds), None)
 
 
 def won_little(lane: str, stays: Staying, budget: int) -> Notification:

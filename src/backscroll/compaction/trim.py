@@ -58,7 +58,7 @@ def chosen_by(window: "Window", wish: TrimRequest) -> "list[CandidateGroup]":
         at += len(unit.seqs)
         if at > upto:
             break
-        if KINDS[wish.only](unit) and not (unit.floor or unit.unseen or unit.kept):
+        if KINDS[wish.only](unit) and not (unit.floor or unit.unseen or unit.kept or unit.in_place):
             chosen.append(unit)
     return chosen
 

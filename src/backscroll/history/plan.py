@@ -77,7 +77,9 @@ GAPS = (Truncate, Digest, Native)
 
 Edit = Excerpt | Clear | Truncate | Digest | Native
 
-NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
+NoteKind = Literal["user", "rule", "turn", "line", "error", "prose", "system", "developer"]
+RANKED: tuple[NoteKind, ...] = ("system", "developer")
+"""Kinds of digest lines from a message of that role."""
 LINES = ("line", "error")
 """Kinds of digest lines that quote a message; they follow their turn, indented."""
 
@@ -90,7 +92,7 @@ class DigestLine(NamedTuple):
     kind: NoteKind
     """`user`: what a user wrote; `rule`: a user's sentence that states a rule, word for word; `turn`: what the agent
     did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all these
-    entries, at most one.
+    entries, at most one; `system` and `developer`: what a message of that role says.
     """
     text: str
     by: str = ""

@@ -39,7 +39,7 @@ class ModelCall(NamedTuple):
     system: str | None = None
     """The system prompt, where the framework sends it apart from the messages: it is counted and recorded, reasoning
     that was bound to another one leaves the view, and the view does not hold it. It replaces system messages of the
-    history, unless their `metadata` has `source: hook`."""
+    history, unless their `metadata` has `source: hook` or `source: host`."""
 
 
 class Conversation(AsyncContextManager, Generic[Native]):

@@ -5,6 +5,7 @@
 - `answers.py`     the message in a client's response, and which of its fields a request accepts
 - `parts.py`       the vocabulary: what a part is
 - `reader.py`      role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
+- `tool_changes.py` blocks and items that say which tools a model has from there on
 - `blocks.py`      the shapes of content blocks: one small reader for each shape
 - `contents.py`    contents of Gemini, and which of its responses answers which call
 - `content_parts.py` the parts of a content

@@ -20,6 +20,7 @@ from backscroll.messages.items import (
 )
 from backscroll.messages.parts import Kind, Part, Path, compact
 from backscroll.messages.server_tools import open_ends
+from backscroll.messages.tool_changes import tool_changes
 
 SYSTEM_ROLES = ("system", "developer")
 """`developer` is the newer name of the same role."""
@@ -44,6 +45,8 @@ class Flags(NamedTuple):
     """Written by a hook or as a reminder; never counts as the user's own first or last message."""
     reminder: bool = False
     """`ephemeral` and `persisted`: stored once and valid until the next one. Every view keeps the newest."""
+    from_host: bool = False
+    """The prompt of the host's agent does not replace it: it is a system message of the conversation itself."""
     shelf: str = ""
     """Belongs to the working set, under this name; empty if it does not."""
 
@@ -53,7 +56,7 @@ class ParsedMessage:
 
     __slots__ = (
         "by_name", "calls", "continues", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results",
-        "rigid", "role", "served", "serves",
+        "rigid", "role", "served", "serves", "tool_changes",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
@@ -82,10 +85,32 @@ class ParsedMessage:
         """Ids of calls of the provider's own tools without a result here: a later message may begin with it."""
         self.served: tuple[str, ...] = ()
         """Ids of such calls in earlier messages whose results are here."""
+        self.tool_changes: frozenset[int] = frozenset()
+        """Numbers of the blocks or items that say which tools the model has from there on."""
         self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
         self.is_user_turn: bool = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
+
+    @property
+    def yields_to_prompt(self) -> bool:
+        """True if the text of a system prompt factory replaces it: a stored system message that no hook injected and
+        that its host did not mark by `source: host`. Developer messages stay: they hold files and rules of their own.
+        """
+        return self.role == "system" and not (self.flags.injected or self.flags.from_host)
+
+    @property
+    def keeps_place(self) -> bool:
+        """True if views keep it because of its rank, or because the request's tools depend on it. Not what a hook
+        injects: that is valid until the next.
+        """
+        return (self.is_system and not self.flags.injected) or bool(self.tool_changes)
+
+    def fixes(self, part: Part) -> bool:
+        """Return whether a part is never cut: such a message is shown whole or not at all."""
+        if self.tool_changes and not self.is_system:
+            return len(part.path) > 1 and part.path[1] in self.tool_changes
+        return self.keeps_place
 
     def _says_something(self) -> bool:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
@@ -184,11 +209,13 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(_is_kept(block) for block in content):
+    if type(content) is not list:
+        return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
+    if any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
     reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
-    if type(content) is list:
-        _read_ties(reading, content)
+    _read_ties(reading, content)
+    reading.tool_changes = tool_changes(content)
     return reading
 
 
@@ -234,6 +261,7 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
         whole=metadata.get("whole") is True,
         ephemeral=ephemeral and not persisted,
         injected=ephemeral or metadata.get("source") == "hook",
+        from_host=metadata.get("source") == "host",
         reminder=ephemeral and persisted,
         shelf=_shelf_of(metadata.get("shelf")),
     )

@@ -162,7 +162,7 @@ def must_alternate(message: Message, other: Message) -> bool:
     Gemini.
     """
     if is_content(message) and is_content(other):
-        return message["role"] == MODEL == other["role"]
+        return bool(message["role"] == MODEL == other["role"])
     contents = (each.get("content") for each in (message, other))
     return any(type(content) is list and any(map(_is_bedrock, content)) for content in contents)
 

@@ -15,7 +15,6 @@ from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
-from backscroll.view.view import replaced_by_prompt
 
 State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
 
@@ -102,6 +101,8 @@ class _Reasons:
             return "the user's last message"
         if entry.seq in self.newest:  # not by identity: a rewind makes its groups again
             return "newest group"
+        if entry.reading.keeps_place:
+            return "the request's tools depend on it" if entry.reading.tool_changes else "system message"
         return "spared by the plan" if self.planned else "everything fits"
 
 
@@ -114,7 +115,7 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
         if isinstance(gap, Digest) and prose is not None and prose.first <= entry.seq <= prose.last:
             return "digested", f"{gap.by}, summarized by {prose.by or 'a model'}{reasons.asked}"
         return "digested" if isinstance(gap, Digest) else "left out", gap.by + reasons.asked
-    if reasons.prompt and replaced_by_prompt(entry):
+    if reasons.prompt and entry.reading.yields_to_prompt:
         return "left out", "replaced by the system prompt factory"
     if edits:
         state: State = "cleared" if any(isinstance(edit, Clear) for edit in edits) else "excerpted"

@@ -26,7 +26,10 @@ WAITING = f"{NO_RESULT} Still waiting: the result may come later, or the process
 CUT_CALL = f"{NO_RESULT} The call was cut off before its arguments were complete, and was not run."
 LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE, WAITING)
 """The lines that any view may need."""
-_WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
+_WHO = {
+    "user": "user: ", "rule": "rule of the user: ", "prose": "in short: ", "system": "system: ",
+    "developer": "developer: ",
+}  # fmt: skip  # one list
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
 """How a turn's line may begin if code wrote it; `escaping.quoted` keeps messages from imitating these."""

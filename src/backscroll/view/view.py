@@ -7,6 +7,7 @@ was appended since. Both give the same messages.
 from collections import deque
 from collections.abc import Iterator, Sequence
 from math import ceil
+from operator import attrgetter
 from typing import Literal
 
 from backscroll.history.groups import MessageGroup
@@ -27,11 +28,12 @@ from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.group_rendering import render_group
 from backscroll.view.lane_groups import LaneGroups, not_loaded
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State, cut_off_at
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
 Change = Literal["late result", "unanswered call"]
+_Line = tuple[Message | None, Estimate]
 
 
 class View:
@@ -94,7 +96,7 @@ class View:
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = view._lane_groups.entry(seq, plan), gap_before or gap
-            if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
+            if entry.group.first != seq or (keep_prompts and entry.reading.yields_to_prompt):
                 view._aside.append(seq)
                 continue
             segment = view._segment(history, entry, old)
@@ -107,7 +109,7 @@ class View:
             view._add_native(history, segments, old)
         view._add_summary(history, segments, old)
         segments += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
-        segments.sort(key=_key)
+        segments.sort(key=attrgetter("key"))
         for segment in segments:
             view._append(segment)
         view._cursor, view.epoch = len(history.branch), history.epoch
@@ -237,7 +239,7 @@ class View:
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
         entry = self._lane_groups.entry(entry.seq, self.plan)
         group = entry.group
-        if self.prompt is not None and replaced_by_prompt(entry):
+        if self.prompt is not None and entry.reading.yields_to_prompt:
             self._aside.append(entry.seq)
             return
         at = self._at.get(group.first)
@@ -300,6 +302,9 @@ class View:
 
     def _append(self, segment: Segment) -> None:
         segment.separator, segment.separator_estimate = self._role_separator(segment)
+        last = segment.messages[-1] if segment.messages else None
+        last = segment.separator if last is not None and last["role"] in SYSTEM_ROLES else last
+        segment.speaker = None if last is None else _speaker(last)
         if segment.group is not None:
             self._at[segment.group.first] = len(self.segments)
         self.segments.append(segment)
@@ -316,28 +321,30 @@ class View:
             self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
         )
 
-    def _role_separator(self, segment: Segment) -> tuple[Message | None, Estimate]:
+    def _role_separator(self, segment: Segment) -> _Line:
         """Make the role separator: one short line between two messages of one role that were not consecutive in the
         history. System messages between them do not count, because providers move these out.
         """
         role = _speaker(segment.messages[0]) if segment.messages else None
+        if role == "system" and (found := cut_off_at(self.segments, segment, self.plan)):
+            return self._line(segment, "assistant", rendering.gap_line(found[0]), found[1].messages[-1])
         if role not in ("user", "assistant"):
             return None, NOTHING
         gap = segment.gap
         if _of_native(segment):
             return None, NOTHING  # its provider takes it next to any role
         for previous in reversed(self.segments):
-            if previous.messages and previous.messages[-1]["role"] not in SYSTEM_ROLES:
+            if previous.speaker is not None:
                 break
             gap = gap or previous.gap
         else:
             return self._beginning(segment, role, gap)
         if _of_native(previous):
             return None, NOTHING  # what is kept directly follows the block
-        text = self._between(previous, segment, gap) if _speaker(previous.messages[-1]) == role else None
+        text = self._between(previous, segment, gap) if previous.speaker == role else None
         return self._line(segment, role, text)
 
-    def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
+    def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> _Line:
         """Make a user's line before an assistant's message that is the first only because others are left out, and
         before any of Gemini.
         """
@@ -345,7 +352,7 @@ class View:
         cut_off = cut_off or (role == "assistant" and is_content(segment.messages[0]))
         return self._line(segment, role, rendering.BEGUN_LINE if cut_off else None)
 
-    def _line(self, segment: Segment, role: str, text: str | None) -> tuple[Message | None, Estimate]:
+    def _line(self, segment: Segment, role: str, text: str | None, like: Message | None = None) -> _Line:
         """Make a line in the role opposite to the segment that follows it."""
         if text is None:
             return None, NOTHING
@@ -353,7 +360,7 @@ class View:
         if old is not None and _speaker(old) != role and segment.separator_text == text:
             return old, segment.separator_estimate
         segment.separator_text = text
-        return plain("assistant" if role == "user" else "user", text, segment.messages[0]), self._weigh(text)
+        return plain("assistant" if role == "user" else "user", text, like or segment.messages[0]), self._weigh(text)
 
     def _between(self, previous: Segment, segment: Segment, gap: Gap | None) -> str | None:
         """Return the text between two segments of one role; None if they were consecutive in the history as well."""
@@ -367,6 +374,8 @@ class View:
             return rendering.ELSEWHERE_LINE
         if not previous.entries or not segment.entries:
             return None
+        if previous.messages[-1]["role"] == "system":
+            return rendering.ELSEWHERE_LINE  # behind the line that precedes a system message
         low, high = sorted((previous.entries[-1].seq, segment.entries[0].seq))
         return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
 
@@ -504,16 +513,8 @@ class View:
         return Segment(key, [sendable(ephemeral.message)], weight, media=media)
 
 
-def _key(segment: Segment) -> Key:
-    return segment.key
-
-
 def _of_native(segment: Segment) -> bool:
     return segment.key[1] == SUMMARY and segment.key[2] in (BLOCK, NOTES)
-
-
-def _speaker(message: Message) -> str:
-    return "assistant" if message["role"] == MODEL else str(message["role"])
 
 
 def _state(group: MessageGroup, history: History) -> State:
@@ -522,8 +523,5 @@ def _state(group: MessageGroup, history: History) -> State:
     return tuple(group.members), group.open_calls, pending
 
 
-def replaced_by_prompt(entry: Entry) -> bool:
-    """Return whether the text of a system prompt factory replaces an entry: a stored system message that no hook
-    injected. Developer messages stay, because they hold files and rules of their own.
-    """
-    return entry.reading.role == "system" and not entry.reading.flags.injected
+def _speaker(message: Message) -> str:
+    return "assistant" if message["role"] == MODEL else str(message["role"])

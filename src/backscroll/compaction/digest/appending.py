@@ -29,11 +29,12 @@ from backscroll.compaction.digest.writer import (
 )
 from backscroll.compaction.options import DigestOptions
 from backscroll.history.history import Entry
-from backscroll.history.plan import LINES, DigestContent, DigestLine
+from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.view.rendering import note_texts
 
 LEAST = 0.04  # of its allowance: with less room left it is written again
-_BY_USERS = ("user", "rule")
+_ORDERS = ("rule", *RANKED)
+_FIRST = ("user", *_ORDERS)
 
 
 def grow(
@@ -65,7 +66,7 @@ def grow(
             return appended
     shorter = frame._replace(allowance=int(frame.allowance * options.rewritten))
     written = write(before, groups, covered, shorter, prose, facts=facts)
-    if any(note.kind == "rule" for note in written.reserve):
+    if any(note.kind in _ORDERS for note in written.reserve):
         return write(before, groups, covered, frame, prose, facts=facts)  # rules need all of it
     return written
 
@@ -97,7 +98,7 @@ def _appended(
     salience = frame.salience
     if any(salience.stale(note.text, note.first) for note in before.notes if note.kind in LINES):
         return None
-    if any(note.kind == "rule" for note in before.reserve):
+    if any(note.kind in _ORDERS for note in before.reserve):
         return None  # there may be room for it now
     known = [note for note in before.notes if note.kind not in LINES]
     new = [note for turn in facts for note in turn.headings]
@@ -133,6 +134,6 @@ def _headings(
         stages, usual, most = WITH_TOOLS, int(rooms[0] * HEADINGS), min(rooms[1], left)
     for room in (usual, most):
         headings, squeezed = fit_headings(new, room, frame.tokens, stages)
-        if not any(note.kind in _BY_USERS for note in squeezed):
+        if not any(note.kind in _FIRST for note in squeezed):
             return headings
     return None

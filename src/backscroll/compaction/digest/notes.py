@@ -84,6 +84,9 @@ class TurnFacts:
             text = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
             yield DigestLine(first.seq, last.seq, "turn", f"reminder: {text}")
             return
+        if first.reading.is_system:
+            yield _system_note(first)
+            return
         if self.by_user:
             for entry in self._entries:
                 yield from _user_notes(entry)
@@ -134,6 +137,18 @@ def _worth_keeping(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if _SHORTEST <= len(line) <= _LONGEST]
 
 
+def _system_note(entry: Entry) -> DigestLine:
+    """Return what a system message says, under its rank."""
+    text = "\n".join(part.text for part in entry.reading.parts if part.text)
+    if len(text) > USER_WORDS:
+        text = " [...] ".join(_ends(text))
+    return DigestLine(entry.seq, entry.seq, "system" if entry.reading.role == "system" else "developer", text)
+
+
+def _ends(text: str) -> tuple[str, str]:
+    return text[: int(USER_WORDS * 0.7)], text[-int(USER_WORDS * 0.3) :]
+
+
 def _user_notes(entry: Entry) -> Iterator[DigestLine]:
     text = entry.reading.typed
     if not text:
@@ -142,7 +157,7 @@ def _user_notes(entry: Entry) -> Iterator[DigestLine]:
     if len(text) <= USER_WORDS:
         yield DigestLine(entry.seq, entry.seq, "user", text)
         return
-    head, tail = text[: int(USER_WORDS * 0.7)], text[-int(USER_WORDS * 0.3) :]
+    head, tail = _ends(text)
     yield DigestLine(entry.seq, entry.seq, "user", f"{head} [...] {tail}")
     for rule in rules_in(text):
         if rule not in head and rule not in tail:

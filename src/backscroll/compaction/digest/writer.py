@@ -22,7 +22,7 @@ from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, disco
 from backscroll.compaction.digest.stale_lines import fingerprint
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
-from backscroll.history.plan import LINES, DigestContent, DigestLine
+from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.messages.statements import Sentence, sentences_of
 from backscroll.view.rendering import note_text, note_texts
 
@@ -41,6 +41,7 @@ _TURNS = "turns: "
 SAID_ONCE = f"{_TURNS}said x1"  # in place of a turn that repeats what a user replaced
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
 MOST_PROSE = 0.6  # of a digest that a model's summary takes at most; no more than two fifths are requested
+_BY_USERS = ("rule", "user")
 _ORDER = ("line", "error", "turn", "prose", "user")
 """The order in which kinds give way when a digest shrinks."""
 
@@ -356,12 +357,12 @@ def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
 
 
 def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[DigestLine]:
-    """Return users' words that left, and rules that no remaining words contain."""
+    """Return users' words and system messages that left, and rules that no remaining words contain."""
     left = set(after)
-    words = [note.text for note in after if note.kind in ("user", "rule")]
-    gone = [note for note in before if note not in left and note.kind in ("user", "rule")]
+    words = [note.text for note in after if note.kind in _BY_USERS]
+    gone = [note for note in before if note not in left and note.kind in (*_BY_USERS, *RANKED)]
     with_rules = [each for note in gone for each in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
-    return [each for each in with_rules if each.kind == "user" or not any(each.text in text for text in words)]
+    return [each for each in with_rules if each.kind != "rule" or not any(each.text in text for text in words)]
 
 
 def _each_rule_once(notes: Sequence[DigestLine]) -> list[DigestLine]:
@@ -412,11 +413,11 @@ def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
 
 
 def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove the oldest rules, and users' words that are nothing but rules; first those that state facts."""
+    """Remove the oldest rules and words that are only rules, first those that state facts; then system messages."""
     gone: set[int] = set()
-    for wanted in (states_fact, lambda _: True):
+    for kinds, wanted in ((_BY_USERS, states_fact), (_BY_USERS, bool), (RANKED, bool)):  # `bool` is true of each note
         for number, note in enumerate(notes):
-            if excess > 0 and number not in gone and note.kind in ("rule", "user") and wanted(note):
+            if excess > 0 and number not in gone and note.kind in kinds and wanted(note):
                 excess -= tokens(note_text(note)) + 1
                 gone.add(number)
     return [note for number, note in enumerate(notes) if number not in gone]
@@ -485,7 +486,7 @@ def shrink(
     sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
     excess = sum(sizes) - allowance
     gone: dict[int, list[DigestLine]] = {}
-    for kind in (*_ORDER, "rule") if rules_too else _ORDER:
+    for kind in (*_ORDER, "rule", *RANKED) if rules_too else _ORDER:
         for number, note in enumerate(digest.notes):
             if excess > 0 and note.kind == kind:
                 gone[number] = rules_of(note) if kind == "user" and not rules_too else []

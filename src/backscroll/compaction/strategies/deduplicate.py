@@ -74,7 +74,7 @@ class DeduplicateStrategy:
                 last_call.setdefault(seen.call, seen)
                 if seen.path:
                     last_about.setdefault(seen.path, []).append(seen)
-            elif (edit := self._mask(window, seen.candidate, by)) is not None:
+            elif not seen.candidate.is_fixed and (edit := self._mask(window, seen.candidate, by)) is not None:
                 edits.append(edit)
         return edits
 

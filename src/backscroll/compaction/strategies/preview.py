@@ -60,7 +60,8 @@ def _fresh(window: Window, unit: CandidateGroup, rule: ArrivalRule) -> Iterator[
     """Return the results of a group, without those of exempt tools."""
     calls = (part for entry in unit.entries for part in entry.reading.call_parts)
     spared = {part.id for part in calls if part.name in rule.exempt_tools}
-    return (found for found in window.parts_of(unit, ("result", "media")) if found.part.id not in spared)
+    found = (each for each in window.parts_of(unit, ("result", "media")) if each.part.id not in spared)
+    return (each for each in found if not each.is_fixed)
 
 
 def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Excerpt | Clear | None:

@@ -23,7 +23,7 @@ from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 from backscroll.messages.items import is_envelope
 
-_FROM_HOST = {"metadata": {"source": "hook"}}
+_FROM_HOST = {"metadata": {"source": "host"}}
 """Of system messages within the history, which the prompt of an agent does not replace."""
 _EMPTY = {"type": "text", "text": ""}
 """Keeps a message whose blocks are all items of the Responses API from being read as an envelope of items."""

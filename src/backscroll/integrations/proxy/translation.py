@@ -51,4 +51,4 @@ def _kept(message: Message) -> Message:
     """Return a message that the request's system prompt does not replace: the client sends both."""
     if message.get("role") != "system":
         return message
-    return {**message, "metadata": {**(message.get("metadata") or {}), "source": "hook"}}
+    return {**message, "metadata": {**(message.get("metadata") or {}), "source": "host"}}
