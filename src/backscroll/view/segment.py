@@ -1,13 +1,11 @@
 """A piece of a view: what belongs together in it, with its place."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, Excerpt, Gap, Plan
+from backscroll.history.plan import Clear, Excerpt, Gap
 from backscroll.messages import Message
-from backscroll.messages.contents import is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
 from backscroll.tokens.usage import NOTHING, Estimate
@@ -54,28 +52,3 @@ class Segment:
     """The text, if Backscroll added it."""
     heals: tuple[tuple[int, HealRule], ...] = ()
     """Which of its entries are healed, by `seq`, and the rule of each."""
-
-
-def cut_off_at(segments: Sequence[Segment], segment: Segment, plan: Plan) -> tuple[Gap, Segment] | None:
-    """Return the gap before a system message, and the assistant's segment that it follows only because of that gap;
-    None if it needs no line. Contents of Gemini need none, because system messages are moved out of them.
-
-    Anthropic takes a system message only after a turn of the user, and last or before a turn of the assistant. Source:
-    "Mid-conversation system messages" (Claude Platform Docs).
-
-    Args:
-        segments: The segments before it.
-        segment: The system message's.
-        plan: The view's plan.
-    """
-    if segment.group is None or segment.messages[0]["role"] != "system":
-        return None
-    gap = segment.gap
-    for previous in reversed(segments):
-        if previous.speaker is not None:
-            if previous.key[1] == SUMMARY:
-                gap = gap or list(plan.gaps())[-1]
-            needed = previous.speaker == "assistant" and previous.key[2] >= 0 and not is_content(previous.messages[-1])
-            return (gap, previous) if gap is not None and needed else None
-        gap = gap or previous.gap
-    return None

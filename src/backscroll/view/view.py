@@ -19,7 +19,6 @@ from backscroll.messages.contents import MODEL, is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import encodable
 from backscroll.messages.rewriter import must_alternate, plain, shape_among
-from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
@@ -27,8 +26,10 @@ from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_ma
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.group_rendering import render_group
+from backscroll.view.group_weight import estimate_entries, media_of_entries
 from backscroll.view.lane_groups import LaneGroups, not_loaded
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State, cut_off_at
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
+from backscroll.view.separation import cut_off_at, only_system
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
@@ -377,16 +378,7 @@ class View:
         if previous.messages[-1]["role"] == "system":
             return rendering.ELSEWHERE_LINE  # behind the line that precedes a system message
         low, high = sorted((previous.entries[-1].seq, segment.entries[0].seq))
-        return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
-
-    def _only_system(self, low: int, high: int) -> bool:
-        """Return whether only visible system messages lie between two entries."""
-        history, gaps = self._history, list(self.plan.gaps())
-        start, stop = history.branch.position(low) + 1, history.branch.position(high)
-        return all(
-            not covers(gaps, seq) and history.entry(seq).reading.is_system
-            for seq in history.branch.between(start, stop)
-        )
+        return None if only_system(self._history, self.plan, low, high) else rendering.ELSEWHERE_LINE
 
     def _segment(self, history: History, entry: Entry, old: dict[Key, Segment]) -> Segment:
         """Make the segment of this entry's group."""
@@ -413,48 +405,29 @@ class View:
             check_group(paired([read_message(message) for message in messages]), state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, messages, bare, added) if messages else NOTHING
+        estimate = self._estimate(group, entries, bare, added) if messages else NOTHING
         limits = self._around.media
-        media = NO_MEDIA if limits is None or not messages else self._media(entries, limits)
+        media = NO_MEDIA if limits is None or not messages else media_of_entries(entries, self._edits, limits)
         if heals and reused is None:
             self.healed += heals
         return Segment(
             key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=heals
         )
 
-    def _media(self, entries: Sequence[Entry], limits: MediaLimits) -> RequestMedia:
-        found = NO_MEDIA
-        for entry in entries:
-            cleared = [edit.part for edit in self._edits.get(entry.seq, ()) if isinstance(edit, Clear)]
-            own = media_of(entry.counts, limits, cleared)
-            found = found if own is NO_MEDIA else found.plus(own)
-        return found
-
     def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:
         """Return the entries of a group that are shown without their reasoning."""
         ranges = self.plan.no_reasoning
         return tuple([seq for seq in group.members if covers(ranges, seq) and history.entry(seq).reading.is_sealed])
 
-    def _estimate(
-        self,
-        group: MessageGroup,
-        entries: Sequence[Entry],
-        messages: list[Message],
-        bare: Sequence[int],
-        added: int,
-    ) -> Estimate:
-        expected, upper = added // 4, added  # a byte is a token at most: so little is not counted
-        for entry in entries:
-            orphans = () if self.plan.heals else group.orphans.get(entry.seq, ())
-            edits = self._edits.get(entry.seq, ())
-            counts = entry.counts
-            if edits or orphans or entry.seq in bare:
-                counts = rendering.edited_counts(entry, edits, orphans, bare=entry.seq in bare)
-            weight = estimate_message(entry.reading, counts, self._around.family)
-            expected, upper = expected + weight.expected, upper + weight.upper
-        if group.open_calls and len(messages):
+    def _estimate(self, group: MessageGroup, entries: Sequence[Entry], bare: Sequence[int], added: int) -> Estimate:
+        """Estimate a group as it is shown. `added`: bytes of the texts that healing added."""
+        heals = self.plan.heals
+        left_out = {} if heals else group.orphans
+        expected, upper = estimate_entries(entries, self._edits, bare, self._around.family, left_out)
+        expected, upper = expected + added // 4, upper + added  # a byte is a token at most: so little is not counted
+        if group.open_calls:
             # without healing, the line that may follow it is longer than the result that it replaces
-            filled = self._weigh(rendering.WAITING if self.plan.heals else rendering.NO_RESULT_LINE)
+            filled = self._weigh(rendering.WAITING if heals else rendering.NO_RESULT_LINE)
             expected, upper = expected + group.open_calls * filled.expected, upper + group.open_calls * filled.upper
         return Estimate(expected, upper)
 
