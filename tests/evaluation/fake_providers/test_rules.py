@@ -92,7 +92,7 @@ def test_empty_text_with_a_signature_is_accepted():
     assert FakeGemini().generate_content(contents=contents)["candidates"]
 
 
-def test_server_tools_of_gemini_with_their_responses_are_accepted():
+def test_server_tools_of_gemini_with_responses_are_accepted():
     found, search = bad_gemini.FOUND, bad_gemini.SEARCH
     whole = bad_gemini.model(search, found, {"text": "Found."})
     split = [

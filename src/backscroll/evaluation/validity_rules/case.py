@@ -40,6 +40,11 @@ class Case:
         }
 
     @cached_property
+    def answered(self) -> set[str]:
+        """The ids of the calls with a result that may follow them."""
+        return {self.history[at].results[number] for at, number in self.timely}
+
+    @cached_property
     def timeline(self) -> list[Item]:
         """The order that the view must have."""
         return timeline_of(self.history, self.rounds)

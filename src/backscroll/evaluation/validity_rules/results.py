@@ -70,9 +70,10 @@ def _is_framed(frame: Frame, message: Shape, number: int) -> bool:
 
 def _newest(case: Case) -> Iterator[str]:
     """Check that the newest message is last. A result may stay with its call if only the user spoke between."""
-    view = [each for each in case.view if not (each.is_system or each.is_reasoning or _is_filler(case, each))]
+    others = (each for each in reversed(case.view) if not (each.is_system or each.is_reasoning))
+    last = next((each for each in others if not _is_filler(case, each)), None)
     allowed = list(_newest_of(case))
-    if allowed and view and not any(_shows(view[-1], case.history[at]) for at in allowed):
+    if allowed and last is not None and not any(_shows(last, case.history[at]) for at in allowed):
         yield f"the newest message, history[{case.history[allowed[0]].place}], is not the newest of the view"
 
 
@@ -100,8 +101,9 @@ def _is_filler(case: Case, message: Shape) -> bool:
     """Return whether a message holds only results that the history has not, or a line that says what is left out."""
     if not message.results or message.rest is not None or message.calls:
         return message.is_summary
-    timely = {case.history[at].answers[number][0] for at, number in case.timely}
-    return all(known not in timely or is_placeholder("\n".join(said_in(content))) for known, content in message.answers)
+    return all(
+        known not in case.answered or is_placeholder("\n".join(said_in(content))) for known, content in message.answers
+    )
 
 
 def _shows(shown: Shape, original: Shape) -> bool:
