@@ -369,7 +369,7 @@ class View:
             return rendering.gap_line(gap)
         if previous.key[1] == SUMMARY:
             return rendering.gap_line(list(self.plan.gaps())[-1])
-        if previous.group and previous.group.open_calls and not previous.state[2]:
+        if previous.group and previous.group.open_calls and (self.plan.heals or not previous.state[2]):
             return rendering.ELSEWHERE_LINE if self.plan.heals else rendering.NO_RESULT_LINE
         if self.plan.heals and must_alternate(previous.messages[-1], segment.messages[0]):
             return rendering.ELSEWHERE_LINE
