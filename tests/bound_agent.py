@@ -199,7 +199,7 @@ class BoundAgent:
     def judge(self, view: list[Message]) -> None:
         """Check a view with the oracle. Messages that are never stored, and the prompt, are in no history."""
         if self.prompt is None and not any((message.get("metadata") or {}).get("ephemeral") for message in view):
-            found = problems(view, self.manager.get_messages())
+            found = problems(view, self.manager.get_messages(), [each.seq for each in self.manager.explain()])
             assert found == [], found
 
     def anthropic_request(self, view: list[Message]) -> Message:

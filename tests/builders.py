@@ -31,7 +31,7 @@ ASK = st.integers(1, 2**24)
 """After which messages `feed` asks for a view, as bits."""
 
 _words = st.sampled_from(
-    ["fix the bug", "src/app.py", "错误处理", "x = 1\n", "def f():\n    return 1\n", "\ud83d", "🙂 ok", "<summary>"]
+    ["fix the bug", "src/app.py", "错误处理", "x = 1\n", "def f():\n    return 1\n", "🙂 ok", "<summary>"]
 )
 _texts = st.builds(
     lambda word, times: (word + " ") * times, _words, st.one_of(st.integers(1, 8), st.integers(200, 900))

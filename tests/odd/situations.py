@@ -63,7 +63,9 @@ class Situations:
         if self.dialect == "responses":
             message = {**message, "content": [item for item in message["content"] if item["type"] != "reasoning"]}
         if self.dialect == "gemini":
-            message["parts"] = [{key: part[key] for key in part if key != "thoughtSignature"} for part in message["parts"]]
+            message["parts"] = [
+                {key: part[key] for key in part if key != "thoughtSignature"} for part in message["parts"]
+            ]
         return message
 
     def result(self, *names: str) -> list[Message]:
@@ -189,10 +191,19 @@ class Situations:
             message["tool_calls"][0]["function"]["arguments"] = {"path": word}
             return [message, {"role": "tool", "tool_call_id": name, "content": value}]
         if self.dialect == "responses":
-            return [message, {"role": "tool", "content": [{"type": "function_call_output", "call_id": name, "output": value}]}]
+            return [
+                message,
+                {"role": "tool", "content": [{"type": "function_call_output", "call_id": name, "output": value}]},
+            ]
         if self.dialect == "anthropic":
-            return [message, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": value}]}]
-        return [message, {"role": "user", "content": [{"toolResult": {"toolUseId": name, "content": json.dumps(value)}}]}]
+            return [
+                message,
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": value}]},
+            ]
+        return [
+            message,
+            {"role": "user", "content": [{"toolResult": {"toolUseId": name, "content": json.dumps(value)}}]},
+        ]
 
     def empty_block(self) -> list[Message]:
         message = self.question()

@@ -119,7 +119,9 @@ class Walk:
         """Forget the calls that a rewind took back."""
         known = json.dumps(self.context.get_messages())
         self.make.waiting = [call.id for call in self.context.open_calls() if not call.id.startswith("nobody")]
-        self.make.answered = [name for name in self.make.answered if f'"{name}"' in known and name not in self.make.waiting]
+        self.make.answered = [
+            name for name in self.make.answered if f'"{name}"' in known and name not in self.make.waiting
+        ]
 
     def request(self, lane: str) -> None:
         """Judge a view. A loop asks a model only where it has something to answer."""

@@ -24,8 +24,14 @@ class Judge:
         self._read: dict[int, Shape] = {}
         self._rules, self._takes_prefill = rules, takes_prefill
 
-    def problems(self, view: list[Message], history: list[Message]) -> list[str]:
+    def problems(self, view: list[Message], history: list[Message], numbers: Sequence[int] | None = None) -> list[str]:
         """Return what is wrong with `view` as a request that represents `history`, one line each; empty if it is valid.
+
+        Args:
+            view: The messages that would be sent.
+            history: The whole conversation.
+            numbers: The number under which a reference names each message of the history. `None`: its index, as long as
+                nothing was rewound.
 
         A result follows its call. One that came after the conversation went on, a second one, and one for a call that
         was never made is text of the user where it came: "Later result of run_job (call_1) [ref:7]:". Its call keeps a
@@ -41,7 +47,7 @@ class Judge:
         kept = [self._shape(message) for message in history]
         for at, message in enumerate(kept):
             for piece in message.pieces:
-                piece.place = at
+                piece.place = at if numbers is None else numbers[at]
         sent = [Shape(message) for message in view]
         name_answers(kept)
         name_answers(sent)
@@ -56,6 +62,6 @@ class Judge:
         return known
 
 
-def problems(view: list[Message], history: list[Message]) -> list[str]:
+def problems(view: list[Message], history: list[Message], numbers: Sequence[int] | None = None) -> list[str]:
     """Return the problems that a new `Judge` finds."""
-    return Judge().problems(view, history)
+    return Judge().problems(view, history, numbers)

@@ -9,7 +9,7 @@ unknown. A server tool's result in a later message joins the group of its call.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from backscroll.messages import ParsedMessage
@@ -35,6 +35,10 @@ class MessageGroup:
     """Results that answer no call in time: by `seq`, the paths of the blocks; () means the whole message."""
     serving: int = 0
     """Calls of server tools without a result so far."""
+
+    def copy(self) -> "MessageGroup":
+        """Return a copy, which later messages do not change."""
+        return replace(self, members=list(self.members), answered=set(self.answered), orphans=dict(self.orphans))
 
 
 Late = tuple[tuple[int, str, bool], ...]

@@ -393,8 +393,13 @@ class History:
         new = {event.seq: event for event in events if event.seq not in self._held}
         readings = {seq: read_message(event.message) for seq, event in new.items()}
         loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
+        joins = {seq: new[seq].joins or () for seq in loose}
+        loose |= self._joined_by(joins)
         late = {seq: event.late for seq, event in new.items() if event.late}
-        groups = rebuild_groups(loose, {seq: new[seq].joins or () for seq in loose}, late)
+        late |= {seq: self._held[seq].late for seq in loose if seq in self._held}
+        groups = rebuild_groups(loose, joins, late)
+        for seq in loose.keys() - new.keys():
+            self._held[seq].group = groups[seq]
         for seq, event in new.items():
             check_counts(event, readings[seq])
             group = groups.get(seq) or self._apart.pop(seq)
@@ -402,6 +407,19 @@ class History:
         for seq in sorted(seq for seq, reading in readings.items() if reading.by_name):
             before = [self._held[each] for each in self._held[seq].group.members if each <= seq and each in self._held]
             self._held[seq].reading = paired([entry.reading for entry in before])[-1]
+
+    def _joined_by(self, joins: dict[int, tuple[int, ...]]) -> dict[int, ParsedMessage]:
+        """Return the readings of messages in memory whose groups others join that are loaded, and complete `joins`."""
+        found: dict[int, ParsedMessage] = {}
+        for first in {first for firsts in joins.values() for first in firsts}:
+            entry = self._held.get(first)
+            if entry is None or first in joins:
+                continue
+            for seq in entry.group.members:
+                if seq in self._held:
+                    found[seq] = self._held[seq].reading
+                    joins[seq] = () if seq == entry.group.first else (entry.group.first,)
+        return found
 
     def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""

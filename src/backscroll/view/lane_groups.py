@@ -17,11 +17,11 @@ def not_loaded(history: History, plan: Plan, seqs: Iterable[int]) -> list[int]:
         return history.not_loaded(seqs)
     waited, found = frozenset(plan.waited), dict[int, None]()
     for seq in seqs:
-        entry = history.get(seq)
-        if entry is None:
+        group = history.group_of(seq)
+        if history.get(seq) is None:
             found[seq] = None
-        elif not waited.isdisjoint(entry.group.answered):
-            found |= dict.fromkeys(history.not_loaded(entry.group.members))
+        if group is not None and not waited.isdisjoint(group.answered):
+            found |= dict.fromkeys(history.not_loaded(group.members))
     return sorted(found)
 
 
@@ -57,7 +57,9 @@ class LaneGroups:
         index = GroupIndex(self._waited)
         found: dict[int, Entry] = {}
         for seq in group.members:
-            entry = self.history.entry(seq)
+            entry = self.history.get(seq)
+            if entry is None:
+                continue  # a late result that the plan leaves out
             own, merged = index.add(seq, entry.reading, entry.late)
             late = list(entry.late)
             for number, waiting in index.late if entry.reading.results else ():

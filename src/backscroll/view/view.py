@@ -382,7 +382,7 @@ class View:
 
     def _segment(self, history: History, entry: Entry, old: dict[Key, Segment]) -> Segment:
         """Make the segment of this entry's group."""
-        group = entry.group
+        group = entry.group.copy() if entry.group.open_calls or entry.group.serving else entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
         edits: tuple[Excerpt | Clear, ...] = ()
