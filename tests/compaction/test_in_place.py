@@ -131,6 +131,23 @@ def test_an_order_above_its_share_is_digested_and_named():
 
 
 @pytest.mark.filterwarnings("ignore:[0-9]+ of the system messages")
+def test_many_orders_leave_users_rules_their_room():
+    """A host that adds one with each turn evicts no rule of the user."""
+    session, talk = RecordingSession(), MessageFactory("openai")
+    session.manager.append(talk.say("user", "Begin."), talk.say("assistant", "Yes."))
+    session.manager.append(talk.say("user", "Never touch the migrations folder."), talk.say("assistant", "Yes."))
+    for number in range(150):
+        session.manager.append({"role": "system", "content": f"Context {number}: {words(40)}"})
+        session.manager.append(talk.say("user", f"{number}?"))
+        summary = summary_of(session.view(BUDGET))
+        assert not summary or "Never touch the migrations folder." in summary
+        session.manager.append(talk.say("assistant", f"{number}. {words(60)}"))
+    assert events.SYSTEM_EVICTED in session.names
+    assert 0 < summary.count("system: Context") < 20
+    assert session.manager.usage().used_upper_bound <= BUDGET
+
+
+@pytest.mark.filterwarnings("ignore:[0-9]+ of the system messages")
 def test_orders_leave_before_a_request_fails():
     """What else must stay takes all of the room."""
     session, talk = RecordingSession(), MessageFactory("openai")

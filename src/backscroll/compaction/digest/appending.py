@@ -33,8 +33,7 @@ from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.view.rendering import note_texts
 
 LEAST = 0.04  # of its allowance: with less room left it is written again
-_ORDERS = ("rule", *RANKED)
-_FIRST = ("user", *_ORDERS)
+_FIRST = ("user", "rule", *RANKED)
 
 
 def grow(
@@ -66,7 +65,7 @@ def grow(
             return appended
     shorter = frame._replace(allowance=int(frame.allowance * options.rewritten))
     written = write(before, groups, covered, shorter, prose, facts=facts)
-    if any(note.kind in _ORDERS for note in written.reserve):
+    if any(note.kind == "rule" for note in written.reserve):
         return write(before, groups, covered, frame, prose, facts=facts)  # rules need all of it
     return written
 
@@ -98,7 +97,7 @@ def _appended(
     salience = frame.salience
     if any(salience.stale(note.text, note.first) for note in before.notes if note.kind in LINES):
         return None
-    if any(note.kind in _ORDERS for note in before.reserve):
+    if any(note.kind == "rule" for note in before.reserve):
         return None  # there may be room for it now
     known = [note for note in before.notes if note.kind not in LINES]
     new = [note for turn in facts for note in turn.headings]

@@ -5,7 +5,7 @@ The essence of a turn is its purpose: the tool, its key arguments, and how it en
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from backscroll.compaction.digest.terms import pieces, result_pieces, specific_w
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry
-from backscroll.history.plan import DigestLine
+from backscroll.history.plan import RANKED, DigestLine
 from backscroll.messages import Part
 from backscroll.messages.echoes import echoes_of
 from backscroll.view.escaping import BETWEEN, quoted
@@ -167,6 +167,20 @@ def _user_notes(entry: Entry) -> Iterator[DigestLine]:
 def rules_of(note: DigestLine) -> list[DigestLine]:
     """Return the rules in a user's words, which stay word for word if the words find no room."""
     return [DigestLine(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
+
+
+def newest_ranked(notes: Sequence[DigestLine], room: int, size: Callable[[DigestLine], int]) -> list[DigestLine]:
+    """Return notes with only so many of system messages as `room` tokens hold, newest first, and at least the newest:
+    where a host adds one with each turn, users' words and rules must keep their room.
+    """
+    gone, newest = set[int](), True
+    for number in range(len(notes) - 1, -1, -1):
+        if notes[number].kind in RANKED:
+            room -= size(notes[number])
+            if room < 0 and not newest:
+                gone.add(number)
+            newest = False
+    return [note for number, note in enumerate(notes) if number not in gone]
 
 
 def _media(entry: Entry) -> str:

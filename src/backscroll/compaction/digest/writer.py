@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
-from backscroll.compaction.digest.notes import TurnFacts, rules_of
+from backscroll.compaction.digest.notes import TurnFacts, newest_ranked, rules_of
 from backscroll.compaction.digest.outdated import is_talk, outdated, states_fact, still_contradicting, without_outdated
 from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted, removed_in
 from backscroll.compaction.digest.stale_lines import fingerprint
@@ -28,6 +28,7 @@ from backscroll.view.rendering import note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 IN_A_TALK = 0.9  # the same where no tool was called: then what the user said is what there is
+OF_RANKED = 0.25  # of headings for system messages that no longer fit the view
 HELD = 0.25  # of headings for words that replace what the view shows word for word
 WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
 RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
@@ -150,7 +151,7 @@ def _fitting(
     others = [note for note in headings if note not in held]
     stages = IN_TALK if talk else WITH_TOOLS
     fitting, squeezed = fit_headings(others, most - taken(held, frame.tokens), frame.tokens, stages)
-    return sorted([*held, *fitting], key=place), squeezed
+    return sorted([*held, *fitting], key=place), [note for note in squeezed if note.kind not in RANKED]
 
 
 def without_tools(headings: Iterable[DigestLine], facts: Iterable[TurnFacts]) -> bool:
@@ -338,7 +339,7 @@ def fit_headings(
     words, and then a model's summary goes. The oldest rules go only if rules alone exceed the room. `IN_TALK` has
     another order.
     """
-    kept = _each_rule_once(notes)
+    kept = _each_rule_once(newest_ranked(notes, int(room * OF_RANKED), lambda note: tokens(note_text(note)) + 1))
     gone: list[DigestLine] = []
     over = taken(kept, tokens) - room
     for stage in WITH_TOOLS if stages is None else stages:
