@@ -138,7 +138,6 @@ SITUATIONS = (
         "cut_arguments",
         (Turn((_BEGIN, Called(("c1",), CUT), Said("w1x Again, shorter."))),),
         ("w0x", "w1x"),
-        (CUT, CUT.replace('"', '\\"')),
     ),
     Situation(
         "cut_arguments_answered",
