@@ -299,7 +299,7 @@ class _Mending:
         arguments = call.get("arguments")
         if "custom" not in call and type(arguments) is str and not _parses(arguments):
             self._rules["cut_arguments"] = None
-            return {**call, "arguments": "{}"}
+            return {**call, "arguments": {} if "tool" in call else "{}"}  # Amplifier's calls hold objects
         return call
 
     # -- results --

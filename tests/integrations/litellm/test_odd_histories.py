@@ -23,9 +23,7 @@ def ran(situation: Situation, provider: Provider) -> FakeOpenAIChat:
 
     def answer(body: Any) -> tuple[int, Any]:
         try:
-            answer = fake.create(model=body["model"], messages=body["messages"])
-            del answer["choices"][0]["message"]["annotations"]  # LiteLLM would send them back, and requests have none
-            return 200, answer
+            return 200, fake.create(model=body["model"], messages=body["messages"])
         except FakeProviderError as error:
             return error.status_code, error.body
 
@@ -39,7 +37,7 @@ def ran(situation: Situation, provider: Provider) -> FakeOpenAIChat:
         response = handler.completion(model="openai/small-1", messages=messages, **named)
         assert messages == before
         assert all(one is other for one, other in zip(messages, objects, strict=True))
-        messages.append(response.choices[0].message)
+        messages.append({"role": "assistant", "content": response.choices[0].message.content})
     return fake
 
 
