@@ -29,7 +29,8 @@ class MessageStatus:
     seq: int
     role: str
     state: State
-    """`whole`, `healed` (sent otherwise than it was added, since its provider would refuse that), `without reasoning` (its provider binds reasoning to what was edited before it, or no longer needs it),
+    """`whole`, `healed` (sent otherwise than it was added, since its provider would refuse that), `without reasoning`
+    (its provider binds reasoning to what was edited before it, or no longer needs it),
     `excerpted` (cut to the lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it),
     `compacted` (the provider's own block represents it) or `left out`.
     """
