@@ -125,8 +125,10 @@ class LaneState:
     """
     ends_with_answer: bool = False
     """True once it was reported that a request ends with the model's own text, which the model refuses."""
-    healed: set[tuple[int, HealRule]] = field(default_factory=set)
-    """What was reported as healed: messages by `seq`, and the rule of each."""
+    healed: set[tuple[int, HealRule]] | None = field(default_factory=set)
+    """What was reported as healed: messages by `seq`, and the rule of each. `None`: nothing is, for a lane that only
+    shows what would be sent.
+    """
     last_compaction: CompactionResult | None = None
     little: int = 0
     """Consecutive compactions that freed too little, because nearly all of the budget is required."""
