@@ -53,7 +53,6 @@ def render_group(
     messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
-    chat = heals and _in_chat(entries)
     alone = _alone(entries) if heals and (group.serving or len(entries) > 1) and not pending else ()
     for entry in entries:
         message: Message | None = entry.message
@@ -66,14 +65,14 @@ def render_group(
         if message is None:
             continue
         message = sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
-        if heals and (entry.seq in group.orphans or is_suspect(entry.reading, chat=chat)):
-            message, rules = healed(message, chat=chat, alone=alone or _cut_off(entry))
+        if heals and (entry.seq in group.orphans or is_suspect(entry.reading)):
+            message, rules = healed(message, chat=_in_chat(entries), alone=alone or _cut_off(entry))
             notes.rules.extend((entry.seq, rule) for rule in rules)
             if message is None:
                 continue
         messages.append(message)
         owners.append(entry)
-    for entry, parts in _open_calls(group, entries, pending, heals):
+    for entry, parts in _open_calls(group, entries, pending, heals) if group.open_calls else ():
         at = owners.index(entry) + 1
         if heals:
             notes.rules.append((entry.seq, "open_call"))
@@ -81,6 +80,8 @@ def render_group(
         answer = partial(answer_missing, entry.message, parts, messages[at:])
         messages[at:] = answer(placeholder) if heals else answer()
     messages, sources = _arranged(group, entries, messages, owners)
+    if not notes.rules:
+        return RenderedGroup(messages, sources)
     added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
     return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
 
@@ -146,7 +147,7 @@ def _open_calls(
     group: MessageGroup, entries: Sequence[Entry], pending: bool, heals: bool
 ) -> list[tuple[Entry, list[Part]]]:
     """Return the calls to which the view adds a placeholder, by message."""
-    if not group.open_calls or (pending and not heals):
+    if pending and not heals:
         return []
     found = []
     for entry in entries:
