@@ -182,7 +182,7 @@ class GroupIndex:
             target = self._together(target, group, merged)
         self.answered = frozenset(timely)
         if target is not None:
-            target.answered |= self.answered
+            target.answered.update(timely)
         for call in reading.served:
             if (server := self._serving.pop(call, None)) is not None:
                 server.serving -= 1
@@ -232,7 +232,9 @@ class GroupPreview:
 
     def of(self, seq: int, reading: ParsedMessage) -> Joining:
         """Return what the next message joins."""
-        if not (reading.results or reading.calls or reading.serves or reading.served):
+        if not (reading.results or reading.continues or reading.serves or reading.served):
+            for number, call in enumerate(reading.calls):
+                self._opened.setdefault(call, []).append((seq, seq, number))
             self._note(seq, reading, seq)
             return ALONE
         if reading.by_name:
@@ -302,7 +304,7 @@ def goes_on(reading: ParsedMessage, last_role: str) -> bool:
 
 def newer(turns: tuple[_Turn, ...], turn: _Turn) -> tuple[_Turn, ...]:
     """Return the newest two turns of different groups."""
-    return (turn, *[other for other in turns if other[1] != turn[1]][:1])
+    return (turn, turns[0]) if turns and turns[0][1] != turn[1] else (turn, *turns[1:])
 
 
 def went_on(turns: tuple[_Turn, ...], call: int, first: int) -> bool:

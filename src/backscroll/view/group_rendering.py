@@ -50,10 +50,14 @@ def render_group(
         heals: Heal what a provider would refuse. Otherwise calls of the newest group stay open, and results that join
             no group are left out, as older versions did.
     """
+    entry = entries[0]
+    plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
+    if plain and not (heals and is_suspect(entry.reading)):
+        return RenderedGroup([_sendable(entry.message, entry)], None)  # most groups without calls
     messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
-    alone = _alone(entries) if heals and (group.serving or len(entries) > 1) and not pending else ()
+    alone = _alone(entries) if heals and not pending and entries[0].reading.serves else ()
     for entry in entries:
         message: Message | None = entry.message
         if entry.seq in edits:
@@ -64,7 +68,7 @@ def render_group(
             message = without_reasoning(message)
         if message is None:
             continue
-        message = sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
+        message = _sendable(message, entry)
         if heals and (entry.seq in group.orphans or is_suspect(entry.reading)):
             message, rules = healed(message, chat=_in_chat(entries), alone=alone or _cut_off(entry))
             notes.rules.extend((entry.seq, rule) for rule in rules)
@@ -84,6 +88,10 @@ def render_group(
         return RenderedGroup(messages, sources)
     added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
     return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
+
+
+def _sendable(message: Message, entry: Entry) -> Message:
+    return sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
 
 
 class _Notes(NamedTuple):
