@@ -57,7 +57,7 @@ def render_group(
     messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
-    alone = _alone(entries) if heals and not pending and entries[0].reading.serves else ()
+    alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
         message: Message | None = entry.message
         if entry.seq in edits:
