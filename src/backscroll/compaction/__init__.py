@@ -25,10 +25,13 @@ Writing:
 - `digest/stale_lines.py`     lines that an edit removed
 - `digest/overwritten.py`     lines that left a file when it was overwritten
 - `stale_excerpts.py`         taking these lines out of excerpts and previews
-- `digest/user_rules.py`      sentences in which a user states a rule
+- `digest/user_rules.py`      sentences in which a user states a rule, and how strong it is
+- `digest/rule_markers.py`    the words that state rules, by language
+- `digest/repeated.py`        lines that hosts put into every message of a user
 - `digest/outdated.py`        statements that a user replaced
 - `digest/notes.py`           the digest lines of one turn
+- `digest/tallies.py`         lines of turns merged
 - `digest/writer.py`          the digest
-- `digest/appending.py`       a digest that begins with the one before
+- `digest/appending.py`       a digest that begins with the one before, and `digest/shrinking.py` a shorter one
 - `summarization.py`          summaries by a model, which `verification/` checks
 """

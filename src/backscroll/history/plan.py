@@ -77,7 +77,7 @@ GAPS = (Truncate, Digest, Native)
 
 Edit = Excerpt | Clear | Truncate | Digest | Native
 
-NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
+NoteKind = Literal["user", "pasted", "rule", "turn", "line", "error", "prose"]
 LINES = ("line", "error")
 """Kinds of digest lines that quote a message; they follow their turn, indented."""
 
@@ -88,13 +88,13 @@ class DigestLine(NamedTuple):
     first: int
     last: int
     kind: NoteKind
-    """`user`: what a user wrote; `rule`: a user's sentence that states a rule, word for word; `turn`: what the agent
-    did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all these
-    entries, at most one.
+    """`user`: what a user wrote; `pasted`: what a user may have pasted, which states no rule; `rule`: a user's sentence
+    that states a rule, word for word; `turn`: what the agent did, in one line; `line` and `error`: a line of a message,
+    word for word; `prose`: a model's summary of all these entries, at most one.
     """
     text: str
     by: str = ""
-    """Author of a `prose` line, as in `SummaryMade.by`."""
+    """Author of a `prose` line, as in `SummaryMade.by`; the name of the user whose words they are, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
