@@ -22,6 +22,10 @@ _FILE_ENDS = re.compile(rf"</{_TAG}>", re.IGNORECASE)
 """How hosts delimit a file that they insert into a user's text, such as one named with an @."""
 
 
+_NO_NAME = re.compile(r"[^\w.@+-]+")
+_NAME = 40  # characters of a speaker's name: `view/escaping.py` knows labels with such names
+
+
 class Flags(NamedTuple):
     """How a message is to be treated, read from its `metadata`."""
 
@@ -77,7 +81,7 @@ class ParsedMessage:
         self.is_user_turn: bool = role == "user" and not others and self._says_something()
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
         self.speaker: str = ""
-        """The `name` of its author, where a conversation has several; empty if it has none."""
+        """The `name` of its author in one word, where a conversation has several; empty if it has none."""
 
     @property
     def outcomes(self) -> int:
@@ -180,7 +184,7 @@ def _by_rank(parts: list[Part], role: str, flags: Flags) -> list[Part]:
 
 def _name_of(message: dict[str, Any]) -> str:
     name = message.get("name")
-    return name if type(name) is str else ""
+    return _NO_NAME.sub("_", name)[:_NAME] if type(name) is str else ""
 
 
 def read_message(message: dict[str, Any]) -> ParsedMessage:

@@ -32,8 +32,6 @@ NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE)
 """The lines that any view may need."""
 _WHO = {"user": "user", "pasted": "user", "rule": "rule of the user", "prose": "in short"}
-_NO_NAME = re.compile(r"[^\w.@+-]+")
-_NAME = 40  # characters of a name in a label: `escaping.py` knows such labels
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
 """How a turn's line may begin if code wrote it; `escaping.quoted` keeps messages from imitating these."""
@@ -280,7 +278,7 @@ def note_text(note: DigestLine, text: str | None = None) -> str:
 
 def _who(kind: str, by: str) -> str:
     """Return the label of a line, with the name of the user whose words they are."""
-    name = f" {_NO_NAME.sub('_', by)[:_NAME]}" if by and kind != "prose" else ""
+    name = f" {by}" if by and kind != "prose" else ""
     return f"{_WHO[kind]}{name}: " if kind in _WHO else ""
 
 
