@@ -54,3 +54,25 @@ def test_observations_are_cut_as_results_are():
     assert view[-1]["content"] == OUTPUT
     assert any(str(one["content"]).startswith("[tool result of") for one in view)
     assert view[0]["content"] == "Fix it."
+
+
+def test_observations_are_shortened_as_early_as_results_are():
+    """The same outputs as results of calls make views of the same size."""
+    observed, called = [], []
+    with (
+        ContextManager(tokenizer=count_quarter, budget=8_000) as one,
+        ContextManager(tokenizer=count_quarter, budget=8_000) as other,
+    ):
+        for manager in (one, other):
+            manager.append({"role": "user", "content": "Fix it."})
+        for number in range(30):
+            output = f"part_{number} = {number}\n" * 500
+            call = {"id": f"c{number}", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
+            one.append({"role": "assistant", "content": f"cat part_{number}.py"})
+            one.append({"role": "user", "content": output, "metadata": {"kind": "observation"}})
+            other.append({"role": "assistant", "content": f"cat part_{number}.py", "tool_calls": [call]})
+            other.append({"role": "tool", "tool_call_id": f"c{number}", "content": output})
+            for manager, sizes in ((one, observed), (other, called)):
+                manager.get_messages_for_request()
+                sizes.append(manager.usage().used)
+    assert sum(observed) <= sum(called) * 1.1
