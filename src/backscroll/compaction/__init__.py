@@ -9,6 +9,7 @@ Deciding:
 - `pipeline.py`       the first trigger: the order of strategies, when to stop, and the last resort
 - `cache_pricing.py`  the second trigger: clearing a batch of old results if that pays at cache prices
 - `last_resort.py`    cutting required messages if these alone do not fit
+- `long_turns.py`     outputs of tools that come as messages of a user
 - `required.py`       what every view requires, and `result.py` and `report.py` what a compaction did
 - `working_set.py`    what the agent works by, which compactions spare
 - `trim.py`           leaving out messages on request

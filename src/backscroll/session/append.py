@@ -13,7 +13,6 @@ from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, d
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
 from backscroll.messages.contents import may_answer
 from backscroll.ports import LONG, Ask, Operation
-from backscroll.session.long_turns import TURNS
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -140,9 +139,6 @@ def add(state: SessionState, addition: Addition) -> None:
         state.pending_notifications.append(
             (events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]})
         )
-    if state.long_turns.add(reading):
-        payload = {"seq": event.seq, "messages": TURNS, "characters": state.long_turns.average}
-        state.pending_notifications.append((events.LONG_USER_MESSAGES, payload))
     if state.listened_to:
         length = sum([len(part.text) for part in reading.parts])
         added = {"role": reading.role, "content_length": length, "total_messages": len(state.history.branch)}

@@ -39,7 +39,6 @@ from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.ports import Tokenizer
 from backscroll.session.given import GivenMessages
-from backscroll.session.long_turns import LongTurns
 from backscroll.tokens.budget import BudgetOptions, default_budget
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
@@ -158,8 +157,8 @@ class SessionState:
         self.summaries = summaries
         self.pending_notifications: deque[Report] = deque() if pending_notifications is None else pending_notifications
         """Notifications that the driver emits after releasing the lock."""
-        self.clock, self.long_turns = clock, LongTurns()
-        """Returns seconds of a monotonic clock; called before each request. And what notices observations."""
+        self.clock = clock
+        """Returns seconds of a monotonic clock; called before each request."""
         self.listened_to = listened_to
         """True if there is an event handler; without one, the event of every message is skipped."""
         self.prompt: Callable[[], Any] | None = None
