@@ -5,7 +5,7 @@ import pytest
 from backscroll import BackscrollWarning, ContextManager
 from tests.fakes import count_quarter
 
-OUTPUT = "value = 1\n" * 200
+OUTPUT = "    value(1);\n" * 200
 
 
 def talk(output, turns=24, budget=8_000, **more):
@@ -29,6 +29,10 @@ def test_long_messages_after_every_answer_warn_once():
 @pytest.mark.parametrize("kind", ["observation", "typed"])
 def test_marked_messages_do_not_warn(kind):
     talk(OUTPUT, metadata={"kind": kind})  # a warning would be an error
+
+
+def test_long_prose_of_a_person_does_not_warn():
+    talk("This is how it went on that day, and the day after it was no different. " * 40)
 
 
 def test_short_messages_and_sessions_with_calls_do_not_warn():

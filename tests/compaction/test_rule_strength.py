@@ -129,16 +129,18 @@ def test_message_of_inserted_text_alone_is_no_words_of_the_user():
 
 
 def test_lines_in_each_message_of_a_user_are_pasted():
-    line = "Remember that you must always answer within the given format."
-    notes = [DigestLine(number, number, "user", f"Task {number}.\n{line}") for number in range(3)]
+    rule = "Remember that you must always answer within the given format."
+    lines = f"{rule}\nThe format is given below, and no other one is read."
+    notes = [DigestLine(number, number, "user", f"Task {number}.\n{lines}") for number in range(3)]
     split = without_repeated(notes)
     assert [note.text for note in split if note.kind == "user"] == ["Task 0.", "Task 1.", "Task 2."]
     assert without_repeated(notes[:2]) == notes[:2]
-    assert without_repeated([DigestLine(5, 5, "rule", line)], split) == []
+    assert without_repeated([DigestLine(5, 5, "rule", rule)], split) == []
 
 
-def test_a_rule_alone_in_each_message_stays_the_users():
-    notes = [DigestLine(n, n, "user", "You must never touch the folder of the migrations.") for n in range(4)]
+def test_one_rule_in_each_message_stays_the_users():
+    rule = "You must never touch the folder of the migrations."
+    notes = [DigestLine(n, n, "user", f"Task {n}.\n{rule}") for n in range(4)]
     assert without_repeated(notes) == notes
 
 

@@ -1,12 +1,13 @@
-"""Recognize lines that hosts put into every message of a user: they are in several, next to other words."""
+"""Recognize blocks of lines that hosts put into every message of a user: they are in several, next to other words."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from backscroll.history.plan import DigestLine
 
-_OFTEN = 3  # messages with the same line: a person repeats a rule, but seldom so often and word for word
-_LENGTH = 40  # characters of a line that is no greeting and no short order
+_OFTEN = 3  # messages with the same lines in a row: a person repeats one rule, but seldom several, word for word
+_LENGTH = 80  # characters of two such lines
 
 
 def without_repeated(notes: Sequence[DigestLine], known: Iterable[DigestLine] = ()) -> list[DigestLine]:
@@ -16,15 +17,15 @@ def without_repeated(notes: Sequence[DigestLine], known: Iterable[DigestLine] = 
         notes: Users' words and others.
         known: Notes that stay as they are.
     """
-    counts = Counter(line for note in (*known, *notes) for line in set(_long_lines(note)))
-    repeated = {line for line, times in counts.items() if times >= _OFTEN}
+    counts = Counter(pair for note in (*known, *notes) for pair in set(_pairs(note)))
+    repeated = {line for pair, times in counts.items() if times >= _OFTEN for line in pair}
     return list(_split(notes, repeated)) if repeated else list(notes)
 
 
-def _long_lines(note: DigestLine) -> Iterator[str]:
-    lines = note.text.split("\n") if note.kind in ("user", "pasted") else ()
-    if note.kind == "pasted" or len([line for line in lines if line.strip()]) > 1:
-        yield from (line for line in lines if len(line) >= _LENGTH)
+def _pairs(note: DigestLine) -> Iterator[tuple[str, str]]:
+    if note.kind in ("user", "pasted"):
+        lines = [line for line in note.text.split("\n") if line.strip()]
+        yield from (pair for pair in pairwise(lines) if pair[0] != pair[1] and len("".join(pair)) >= _LENGTH)
 
 
 def _split(notes: Iterable[DigestLine], repeated: set[str]) -> Iterator[DigestLine]:
