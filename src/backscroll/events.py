@@ -21,6 +21,7 @@ UNANSWERED_CALL = "context:unanswered_call"
 ORPHAN_RESULT = "context:orphan_result"
 HEALED = "context:healed"
 HISTORY_ODD = "context:history_odd"
+LONG_USER_MESSAGES = "context:long_user_messages"
 EPHEMERAL_EXPIRED = "context:ephemeral_expired"
 EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
@@ -69,6 +70,7 @@ ALL = (
     ORPHAN_RESULT,
     HEALED,
     HISTORY_ODD,
+    LONG_USER_MESSAGES,
     EPHEMERAL_EXPIRED,
     EPHEMERAL_KEPT,
     PLAN_CHANGED,
@@ -116,6 +118,9 @@ WARNINGS: Mapping[str, str] = {
     "the history keeps them, and each has its event `context:healed`",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
+    LONG_USER_MESSAGES: "{messages} messages of the user in a row, up to {seq}, follow answers without tool calls and "
+    "have {characters:,} characters on average, as outputs of tools do: mark those of tools by the `kind` "
+    "`observation` in their `metadata`, so that they are compacted as results, and one that a person wrote by `typed`",
     USAGE_REJECTED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage "
     "of one call, after its request and before the next one",
     USAGE_CORRECTED: "the {reported:,} tokens reported as usage of lane {lane!r} were taken as {taken:,}, since "

@@ -331,6 +331,11 @@ def within(gap: Gap, seqs: Mapping[int, CandidateGroup]) -> list[int]:
     return [seq for seq in seqs if gap.first <= seq <= gap.last]
 
 
+def is_outcome(part: Part) -> bool:
+    """Return whether a part is a result, or media in one. A result that a user's message holds answers no call."""
+    return part.id is not None or part.kind == "result"
+
+
 def _is_call(candidate: CandidatePart) -> bool:
     return candidate.part.kind == "call"
 
@@ -374,7 +379,7 @@ def build_window(
             floor=not floor.isdisjoint(segment.group.members),
             recent=False,
             unseen=segment.group.members[-1] > seen
-            and any(e.seq > seen and e.reading.results for e in segment.entries),
+            and any(e.seq > seen and e.reading.outcomes for e in segment.entries),
             edits={(edit.seq, edit.part): edit for edit in segment.edits},
             kept=segment.group.first <= kept[0] or segment.group.members[-1] >= kept[1],
             in_place=in_place.intersection(segment.group.members) if in_place else in_place,
@@ -401,7 +406,7 @@ def protect_recent(window: Window, recent: int, results: int, *, cut_kept: bool 
     spared = found = 0
     for unit in reversed(window.units):
         spared += unit.tokens
-        held = sum(len(entry.reading.results) for entry in unit.entries)
+        held = sum(entry.reading.outcomes for entry in unit.entries)
         among = held > 0 and found < results
         found += held
         unit.recent = among or spared <= recent
