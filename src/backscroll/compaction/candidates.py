@@ -26,6 +26,7 @@ from backscroll.history.plan import (
 )
 from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
+from backscroll.messages.same_data import once
 from backscroll.messages.structure import Pieces, at_ends, joined, pieces_of
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Estimate, estimate_count, estimate_message
@@ -155,7 +156,10 @@ class Window:
 
     def part(self, unit: CandidateGroup, entry: Entry, number: int) -> CandidatePart:
         """Return a part in its present state."""
-        return CandidatePart(unit, entry, number, entry.reading.parts[number], self._present(unit, entry, number))
+        part = entry.reading.parts[number]
+        if part.kind == "result":
+            part = part._replace(text=once(part.text))  # a copy of the same data must not take half of the room
+        return CandidatePart(unit, entry, number, part, self._present(unit, entry, number))
 
     def tokens(self, count: Count) -> int:
         """Return the upper estimate of a count."""

@@ -123,6 +123,13 @@ class Overflowed(LaneEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class HealingBegun(LaneEvent):
+    """Views of the lane heal odd messages from now on: its plan is of an older version, and the provider refused it."""
+
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
 class LaneOpened(LaneEvent):
     """A lane's first request: it starts from the newest plan of the session."""
 
@@ -395,6 +402,6 @@ class Checkpoint:
 
 LogEvent = (
     LaneOpened | MessageAdded | IdempotencyKeyUsed | PlanRecorded | PinChanged | UsageObserved | Rewound
-    | CompactionSkipped | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade | SummaryFailed | NativeMade
-    | Lost | Checkpoint
+    | CompactionSkipped | HealingBegun | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade
+    | SummaryFailed | NativeMade | Lost | Checkpoint
 )  # fmt: skip  # one union

@@ -14,8 +14,9 @@ from backscroll.messages.contents import CALLS, RESPONSES, held, is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.items import is_envelope, kind_of
 from backscroll.messages.parts import Part, compact
-from backscroll.messages.reader import ParsedMessage
-from backscroll.messages.rewriter import plain
+from backscroll.messages.reader import ParsedMessage, read_message
+from backscroll.messages.rewriter import plain, replace, replaceable
+from backscroll.messages.same_data import ABOVE, once, same_json
 from backscroll.messages.server_tools import server_call, server_result
 from backscroll.messages.validation import Message
 
@@ -90,11 +91,25 @@ def is_suspect(reading: ParsedMessage, *, chat: bool) -> bool:
         elif kind == "result":
             odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
             odd = odd or part.path[-2:] == ("toolResult", "content")
-            if odd and (chat or len(part.path) > 1):
+            if (odd and (chat or len(part.path) > 1)) or "structured" in text:
                 return True
         elif kind == "reasoning" and part.form == "string" and part.path[0] == "content":
             return True
     return parts[-1].kind == "reasoning"
+
+
+def _without_copies(message: Message, rules: dict[HealRule, None]) -> Message:
+    """Return the message with one copy of data that a result holds twice."""
+    reading = read_message(message)
+    texts = {
+        number: text
+        for number, part in enumerate(reading.parts)
+        if part.kind == "result" and replaceable(reading, part) and (text := once(part.text)) != part.text
+    }
+    if not texts:
+        return message
+    rules["data_twice"] = None
+    return replace(message, reading, texts)
 
 
 def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ()) -> Healed:
@@ -108,6 +123,7 @@ def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ())
     rules: dict[HealRule, None] = {}
     if _has_lone(message):
         message, rules["lone_surrogate"] = _encodable(message), None
+    message = _without_copies(message, rules)
     mending = _Mending(rules, chat, alone)
     found = mending.contents(message) if is_content(message) else mending.message(message)
     if found is not None and not rules:
@@ -328,16 +344,25 @@ class _Mending:
         left: list[Any] = []
         for block in content:
             if type(block) is dict:
-                if not _blank(block.get("text", " x")):
+                if _blank(block.get("text", " x")):
+                    self._rules["empty_text"] = None
+                elif any(same_json(_data(other), _data(block)) for other in left):
+                    self._rules["data_twice"] = None
+                    left.append(text_block(ABOVE))
+                else:
                     left.append(block)
-                    continue
-                self._rules["empty_text"] = None
             elif not _blank(block):
                 self._rules["result_not_text"] = None
                 left.append(text_block(block if type(block) is str else compact(block)))
         if len(left) == len(content) and all(one is other for one, other in zip(left, content, strict=True)):
             return result
         return {**result, "content": left or [text_block(EMPTY_RESULT)]}
+
+
+def _data(block: Any) -> str:
+    """Return the text of a block, or the JSON of a block of Bedrock."""
+    text = block.get("text", "")
+    return compact(block["json"]) if "json" in block else text if type(text) is str else ""
 
 
 def _text_block(text: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def view_at(state: SessionState, at: int | None, lane_name: str) -> Operation[li
     known = past.look(lane_name)
     prompt = yield from prompt_of(past, known.prompt)
     lane = past.make_lane(lane_name, known.plan)  # a copy, so that reading changes nothing
+    lane.healed = None
     yield from refresh_lane(past, lane, prompt)
     assert lane.view is not None
     return lane.view.copies()
@@ -62,6 +63,7 @@ def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, 
     prompt = yield from prompt_of(state, known.prompt)
     lane = state.make_lane(lane_name, known.plan)
     lane.restore(known.snapshot())
+    lane.healed = None
     return lane, (yield from refresh_lane(state, lane, prompt))
 
 

@@ -19,6 +19,7 @@ from backscroll.history.codec import Codec
 from backscroll.history.history import History
 from backscroll.history.journal import Journal
 from backscroll.history.log import (
+    HealingBegun,
     IdempotencyKeyUsed,
     LaneEvent,
     LaneOpened,
@@ -178,7 +179,7 @@ class SessionState:
         """True once the stored events are loaded."""
         self.measured = self.decides = False
         """True once anything was counted, and once what decides is loaded: a vocabulary takes most of a second."""
-        self.pending_usage: list[UsageObserved | Overflowed | Report] = []
+        self.pending_usage: list[UsageObserved | Overflowed | HealingBegun | Report] = []
         """Reports since the last operation."""
         self.begin()
 

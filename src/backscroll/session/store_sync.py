@@ -130,9 +130,10 @@ def refresh_lane(
         yield from load(state.history, state.reader, missing)
     if reports := refresh(lane, now) if state.settled else (yield from _first_refresh(state, lane, now)):
         state.pending_notifications += reports
-        if not state.odd and (first := next((each for each in reports if each[0] == events.HEALED), None)):
+        refused = (each for name, each in reports if name == events.HEALED and each["rule"] != "data_twice")
+        if not state.odd and (first := next(refused, None)):
             state.odd = True
-            state.pending_notifications.append((events.HISTORY_ODD, first[1]))
+            state.pending_notifications.append((events.HISTORY_ODD, first))
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):

@@ -15,6 +15,7 @@ from backscroll.messages.contents import call_names
 from backscroll.messages.healing import encodable, is_complete
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
+from backscroll.messages.same_data import once
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
@@ -65,6 +66,8 @@ def masked(part: Part, note: str, ref: str) -> str:
 def edited_text(part: Part, edit: Excerpt | Clear) -> str:
     """Return a part's text after an edit."""
     ref = reference(edit.seq, part=edit.part)
+    if part.kind == "result":
+        part = part._replace(text=once(part.text))
     return (
         clipped(part, edit.head, edit.tail, ref, edit.between, structure=edit.structure)
         if isinstance(edit, Excerpt)

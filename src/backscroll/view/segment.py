@@ -1,5 +1,6 @@
 """A piece of a view: what belongs together in it, with its place."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from backscroll.history.groups import MessageGroup
@@ -52,3 +53,12 @@ class Segment:
     """The text, if Backscroll added it."""
     heals: tuple[tuple[int, HealRule], ...] = ()
     """Which of its entries are healed, by `seq`, and the rule of each."""
+
+
+def healed_in(segments: Iterable[Segment]) -> dict[int, list[HealRule]]:
+    """Return the entries of a view that are healed, by `seq`, and the rules of each."""
+    found: dict[int, list[HealRule]] = {}
+    for segment in segments:
+        for seq, rule in segment.heals:
+            found.setdefault(seq, []).append(rule)
+    return found
