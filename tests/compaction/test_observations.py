@@ -79,3 +79,13 @@ def test_observations_are_shortened_as_early_as_results_are():
                 manager.get_messages_for_request()
                 sizes.append(manager.usage().used_upper_bound)
     assert sum(observed) <= sum(called) * 1.1
+
+
+@pytest.mark.parametrize("content", [" \n", [{"type": "text", "text": " \n"}]])
+def test_blank_observation_is_sent_with_a_marker(content):
+    manager = ContextManager(tokenizer=count_quarter)
+    manager.append({"role": "user", "content": "go"}, {"role": "assistant", "content": "ls"})
+    manager.append({"role": "user", "content": content, "metadata": {"kind": "observation"}})
+    with pytest.warns(BackscrollWarning, match="empty_text"):
+        view = manager.get_messages_for_request()
+    assert "[empty message]" in str(view[-1]["content"])

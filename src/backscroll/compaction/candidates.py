@@ -28,8 +28,9 @@ from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
 from backscroll.messages.same_data import once
 from backscroll.messages.structure import Pieces, at_ends, joined, pieces_of
+from backscroll.tokens.counts import Count
 from backscroll.tokens.model_profiles import ModelProfile
-from backscroll.tokens.usage import Count, Estimate, estimate_count, estimate_message
+from backscroll.tokens.usage import Estimate, estimate_count, estimate_message
 from backscroll.view.context import RenderContext
 from backscroll.view.rendering import clipped, masked
 from backscroll.view.view import View

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from backscroll.history.ranges import SeqRange, covers, united, up_to
-from backscroll.tokens.usage import Count, Counts
+from backscroll.tokens.counts import Count, Counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from backscroll.history.plan import (
 )
 from backscroll.history.ranges import SeqRange
 from backscroll.ports import LOST, Stored
-from backscroll.tokens.usage import Count, Counts, MediaCount
+from backscroll.tokens.counts import Count, Counts, MediaCount
 
 _MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes

@@ -5,7 +5,7 @@ in a view. Synthetic text exists in views only, never in the history.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from backscroll.history.history import Entry
@@ -16,9 +16,11 @@ from backscroll.messages.healing import encodable, is_complete
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
 from backscroll.messages.same_data import once
-from backscroll.tokens.usage import Count, Counts
+from backscroll.tokens.counts import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
+Edits = Mapping[int, Sequence[Excerpt | Clear]]
+"""Excerpts and clearings of a plan, by `seq`."""
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
