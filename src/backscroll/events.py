@@ -22,6 +22,7 @@ ORPHAN_RESULT = "context:orphan_result"
 HEALED = "context:healed"
 HISTORY_ODD = "context:history_odd"
 ENDS_WITH_ANSWER = "context:ends_with_answer"
+LONG_USER_MESSAGES = "context:long_user_messages"
 EPHEMERAL_EXPIRED = "context:ephemeral_expired"
 EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
@@ -71,6 +72,7 @@ ALL = (
     HEALED,
     HISTORY_ODD,
     ENDS_WITH_ANSWER,
+    LONG_USER_MESSAGES,
     EPHEMERAL_EXPIRED,
     EPHEMERAL_KEPT,
     PLAN_CHANGED,
@@ -120,6 +122,9 @@ WARNINGS: Mapping[str, str] = {
     "that (no prefill): append a message of the user, or the results of its calls, before the request",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
+    LONG_USER_MESSAGES: "{messages} messages of the user in a row, up to {seq}, follow answers without tool calls and "
+    "have {characters:,} characters on average, as outputs of tools do: mark those of tools by the `kind` "
+    "`observation` in their `metadata`, so that they are compacted as results, and one that a person wrote by `typed`",
     USAGE_REJECTED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage "
     "of one call, after its request and before the next one",
     USAGE_CORRECTED: "the {reported:,} tokens reported as usage of lane {lane!r} were taken as {taken:,}, since "

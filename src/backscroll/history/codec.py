@@ -43,8 +43,9 @@ from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored
+from backscroll.tokens.counts import Count
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Count, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
 
 FORMAT = 4
 """Of everything written today. Format 1 did not record which groups a message joins; formats before 3 packed nothing of

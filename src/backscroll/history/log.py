@@ -9,10 +9,11 @@ from typing import Literal, NamedTuple
 
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange
-from backscroll.messages import Message
 from backscroll.messages.parts import Path
+from backscroll.messages.validation import Message
+from backscroll.tokens.counts import Counts
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Counts, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
 
 
 @dataclass(frozen=True, slots=True)

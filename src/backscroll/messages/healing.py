@@ -122,8 +122,8 @@ def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ())
     if _has_lone(message):
         message, rules["lone_surrogate"] = _encodable(message), None
     message = _without_copies(message, rules)
-    mending = _Mending(rules, chat, alone)
-    found = mending.contents(message) if is_content(message) else mending.message(message)
+    healer = _Healer(rules, chat, alone)
+    found = healer.contents(message) if is_content(message) else healer.message(message)
     if found is not None and not rules:
         return Healed(message, ())
     return Healed(found, tuple(rules))
@@ -156,8 +156,8 @@ def _blank(text: Any) -> bool:
     return type(text) is str and (not text or text.isspace())
 
 
-class _Mending:
-    """Mends one message, and notes the rules that it needed."""
+class _Healer:
+    """Heals one message, and notes the rules that it needed."""
 
     def __init__(self, rules: dict[HealRule, None], chat: bool, alone: Collection[str]) -> None:
         self._rules, self._chat, self._alone = rules, chat, alone
@@ -209,9 +209,9 @@ class _Mending:
                 if not _blank(block):
                     found.append(block)
                 continue
-            mended = self._part(block) if key == "parts" else self._block(block)
-            if mended is not None:
-                found.append(mended)
+            sound = self._part(block) if key == "parts" else self._block(block)
+            if sound is not None:
+                found.append(sound)
         return found
 
     def _block(self, block: dict[str, Any]) -> dict[str, Any] | None:
@@ -241,15 +241,15 @@ class _Mending:
 
     def _bedrock(self, block: dict[str, Any]) -> dict[str, Any]:
         if type(use := block.get("toolUse")) is dict:
-            mended = self._with_object(use, "input")
-            return block if mended is use else {**block, "toolUse": mended}
+            sound = self._with_object(use, "input")
+            return block if sound is use else {**block, "toolUse": sound}
         if type(result := block.get("toolResult")) is dict:
-            mended = self._result(result, _bare_text)
-            return block if mended is result else {**block, "toolResult": mended}
+            sound = self._result(result, _bare_text)
+            return block if sound is result else {**block, "toolResult": sound}
         return block
 
     def _part(self, part: dict[str, Any]) -> dict[str, Any] | None:
-        """Mend a part of a content of Gemini. An empty text may carry a signature."""
+        """Heal a part of a content of Gemini. An empty text may carry a signature."""
         if self._is_alone(part):
             return None
         if "text" in part and _blank(part["text"]) and not any(part.get(key) for key in _SIGNATURES):
@@ -295,21 +295,21 @@ class _Mending:
         return {**call, "arguments": "{}"}
 
     def _calls(self, message: Message) -> Message:
-        """Mend calls outside the content. Hosts with calls of their own shape keep objects as arguments."""
+        """Heal calls outside the content. Hosts with calls of their own shape keep objects as arguments."""
         calls = message.get("tool_calls")
         if type(calls) is list:
-            mended = [self._listed(call) if type(call) is dict else call for call in calls]
-            if any(one is not other for one, other in zip(mended, calls, strict=True)):
-                message = {**message, "tool_calls": mended}
+            sound = [self._listed(call) if type(call) is dict else call for call in calls]
+            if any(one is not other for one, other in zip(sound, calls, strict=True)):
+                message = {**message, "tool_calls": sound}
         legacy = message.get("function_call")
-        if type(legacy) is dict and (mended_call := self._with_json(legacy)) is not legacy:
-            message = {**message, "function_call": mended_call}
+        if type(legacy) is dict and (sound_call := self._with_json(legacy)) is not legacy:
+            message = {**message, "function_call": sound_call}
         return message
 
     def _listed(self, call: dict[str, Any]) -> dict[str, Any]:
         if type(inner := call.get("function")) is dict:
-            mended = self._with_json(inner)
-            return call if mended is inner else {**call, "function": mended}
+            sound = self._with_json(inner)
+            return call if sound is inner else {**call, "function": sound}
         arguments = call.get("arguments")
         if "custom" not in call and type(arguments) is str and not _parses(arguments):
             self._rules["cut_arguments"] = None
@@ -319,7 +319,7 @@ class _Mending:
     # -- results --
 
     def _answer(self, message: Message, content: Any) -> Message:
-        """Mend a message that answers a call as a whole, or holds items that do."""
+        """Heal a message that answers a call as a whole, or holds items that do."""
         if type(content) is list and is_text(content):
             left = self._blocks(content, "content") or ([_text_block(EMPTY_RESULT)] if content else [])
             return message if left == content else {**message, "content": left}
@@ -331,7 +331,7 @@ class _Mending:
         return {**holder, key: "" if value is None else compact(value)}
 
     def _result(self, result: dict[str, Any], text_block: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-        """Mend a result in a block."""
+        """Heal a result in a block."""
         content = result.get("content")
         if content is None or (type(content) is str and text_block is _text_block):
             return result

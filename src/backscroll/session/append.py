@@ -26,7 +26,7 @@ from backscroll.session.store_sync import (
     tries,
     write_checkpoint,
 )
-from backscroll.tokens.usage import Counts
+from backscroll.tokens.counts import Counts
 from backscroll.view.ephemerals import Ephemeral
 
 Read = tuple[Message, ParsedMessage, Counts]

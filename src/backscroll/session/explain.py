@@ -13,9 +13,8 @@ from backscroll.messages import without_reasoning
 from backscroll.messages.heal_rules import SENT
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
-from backscroll.session.past import lane_now
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import enter, fetch
+from backscroll.session.store_sync import enter, fetch, lane_now
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.segment import healed_in
 

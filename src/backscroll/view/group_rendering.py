@@ -3,13 +3,12 @@
 What a provider would refuse is healed here: the history keeps each message as it came.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, Excerpt
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import healed, is_suspect
@@ -17,9 +16,8 @@ from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
 from backscroll.messages.server_tools import open_ends
-from backscroll.view.rendering import WAITING, frame, framed, placeholder, rewrite
+from backscroll.view.rendering import WAITING, Edits, frame, framed, placeholder, rewrite
 
-Edits = Mapping[int, Sequence[Excerpt | Clear]]
 Sources = tuple[tuple[Entry, ...], ...]
 _APPROVAL = "mcp_approval_request"
 
