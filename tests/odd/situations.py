@@ -143,7 +143,7 @@ class Situations:
         cut = '{"path": "' + self.word()
         if self.dialect in ("openai", "amplifier"):
             call = message["tool_calls"][0]
-            (call["function"] if "function" in call else call)["arguments"] = cut
+            call.get("function", call)["arguments"] = cut
             if self.dialect == "amplifier":
                 message["content"] = message["content"][:1]
         elif self.dialect == "responses":

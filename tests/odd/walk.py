@@ -1,4 +1,4 @@
-"""Walk through a session of odd situations, with compactions, resumes, rewinds, forks and lanes, and judge each view."""
+"""Walk through a session of odd situations, with compactions, resumes, rewinds, forks and lanes: judge each view."""
 
 import json
 import re
@@ -159,4 +159,4 @@ class Walk:
 
 def status_index(history: list[Message], status: Any, context: Any) -> int:
     """The index of a message in the conversation."""
-    return context._session.history.branch.position(status.seq)  # noqa: SLF001  the number of what comes before it
+    return context._session.history.branch.position(status.seq)  # the number of what comes before it

@@ -36,12 +36,14 @@ class OpenCall:
 
 
 def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
-    """Return the calls of the branch that have no result, oldest first."""
+    """Return the calls of the branch that have no result, oldest first. The provider itself ends a program's call."""
     yield from enter(state)
     history, found = state.history, list[OpenCall]()
     for seq, number in sorted(history.waiting_calls()):
         yield from load_group(history, state.reader, seq)
-        found.append(_open_call(history, history.entry(seq), number))
+        entry = history.entry(seq)
+        if entry.reading.call_parts[number].path[-1] != "code":
+            found.append(_open_call(history, entry, number))
     return found
 
 

@@ -21,7 +21,8 @@ from backscroll.view.rendering import WAITING, frame, framed, placeholder, rewri
 
 Edits = Mapping[int, Sequence[Excerpt | Clear]]
 Sources = tuple[tuple[Entry, ...], ...]
-_APPROVAL = "mcp_approval_request"
+_OTHERS_ANSWER = ("mcp_approval_request", "program")
+"""Items that the user or the provider answers, so that a request may end with them."""
 
 
 class RenderedGroup(NamedTuple):
@@ -153,13 +154,13 @@ def _open_calls(
         parts = [
             part
             for number, part in enumerate(entry.reading.call_parts)
-            if (entry.seq, number) not in group.answered and not (pending and _asks_user(entry.message, part))
+            if (entry.seq, number) not in group.answered and not (pending and _asks_others(entry.message, part))
         ]
         if parts:
             found.append((entry, parts))
     return found
 
 
-def _asks_user(message: Message, call: Part) -> bool:
-    """Return whether the provider waits for the user's approval of a call."""
-    return call.path[0] == "content" and kind_of(message["content"][call.path[1]]) == _APPROVAL
+def _asks_others(message: Message, call: Part) -> bool:
+    """Return whether a user approves a call, or the provider goes on with it, so that no tool has to run."""
+    return call.path[0] == "content" and kind_of(message["content"][call.path[1]]) in _OTHERS_ANSWER
