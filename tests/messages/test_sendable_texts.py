@@ -20,7 +20,8 @@ VALUES: list[Any] = [{"row": 1}, 5, None, ["a", "b"], True, [{"text": "a"}, 5]]
 
 def called(arguments: Any) -> Message:
     function = {"name": "run", "arguments": arguments}
-    return {
+    call = {"id": "c1", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
         "role": "assistant",
         "content": None,
         "tool_calls": [{"id": "c1", "type": "function", "function": function}],
@@ -185,7 +186,7 @@ def test_shapes_that_a_dialect_takes_are_sent_as_they_are(messages):
 
 
 def test_reasoning_without_what_it_led_to_is_refused():
-    """OpenAI refuses it, so the items of a response are appended in one call. An import takes them, and views do not."""
+    """OpenAI refuses it, so the items of a response are appended in one call. An import takes it, and views do not."""
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "b3BhcXVl"}
     alone = {"role": "assistant", "content": [thought]}
     context = ContextManager(tokenizer=count_quarter)
