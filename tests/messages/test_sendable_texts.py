@@ -22,10 +22,6 @@ def called(arguments: Any) -> Message:
     function = {"name": "run", "arguments": arguments}
     call = {"id": "c1", "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
-    }
 
 
 def chat_result(value: Any) -> list[Message]:
