@@ -100,7 +100,8 @@ def _check_answers(history: History, read: Sequence[Read]) -> None:
         if message["role"] not in ("tool", "function") or is_text(message.get("content")):
             continue
         calls = [part for _, earlier, _ in read[:at] for part in earlier.call_parts]
-        calls += [part for entry in history.waiting_entries() for part in entry.reading.call_parts]
+        waiting = [entry for seq, _ in history.waiting_calls() if (entry := history.get(seq)) is not None]
+        calls += [part for entry in waiting for part in entry.reading.call_parts]
         answered = {name for name, _ in reading.results}
         if any(part.id in answered and part.path[-2:-1] in IN_CHAT for part in calls):
             raise MessageError(not_text("the content of the tool message", message.get("content")))
