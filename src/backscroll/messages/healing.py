@@ -22,6 +22,8 @@ from backscroll.messages.validation import Message
 
 EMPTY = "[empty message]"
 EMPTY_RESULT = "[empty result]"
+IN_CHAT = (("function",), ("function_call",))
+"""What holds the arguments of a call in OpenAI's chat completions, which takes texts only."""
 _LONE = re.compile("[\ud800-\udfff]")
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 _ARGUMENTS = frozenset(("arguments", "input", "args"))
@@ -51,6 +53,11 @@ def is_complete(part: Part) -> bool:
     if part.form == "fixed":
         return part.text.startswith("{") or (part.path[-1] == "args" and not part.text)
     return is_object(part.text)
+
+
+def _takes_text(call: Part) -> bool:
+    """Return whether the arguments of a call may have to be a text: in chat completions, and in items."""
+    return call.path[-2:-1] in IN_CHAT or (call.path[0] == "content" and call.path[-1] == "arguments")
 
 
 def is_object(text: str) -> bool:
@@ -84,7 +91,7 @@ def is_suspect(reading: ParsedMessage) -> bool:
             if not text or text.isspace():
                 return True
         elif kind == "call":
-            if not is_complete(part) or (part.form == "mapping" and part.path[-2] == "function"):
+            if not is_complete(part) or (part.form in ("mapping", "fixed") and _takes_text(part)):
                 return True
         elif kind == "result":
             odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
@@ -333,6 +340,9 @@ class _Healer:
     def _result(self, result: dict[str, Any], text_block: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
         """Heal a result in a block."""
         content = result.get("content")
+        if content is None and text_block is _bare_text:  # Bedrock requires a list
+            self._rules["empty_text"] = None
+            return {**result, "content": [text_block(EMPTY_RESULT)]}
         if content is None or (type(content) is str and text_block is _text_block):
             return result
         if type(content) is not list:
