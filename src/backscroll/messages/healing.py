@@ -170,7 +170,7 @@ class _Healer:
         self._rules, self._chat, self._alone = rules, chat, alone
 
     def message(self, message: Message) -> Message | None:
-        role, content = message["role"], message.get("content")
+        role, content, given = message["role"], message.get("content"), message
         if role in ("tool", "function"):
             message = self._answer(message, content)
             content = message.get("content")
@@ -181,12 +181,12 @@ class _Healer:
         message = self._calls(message)
         if content not in (None, [], "") and not _blank(content):
             return message
-        return self._empty(message, role, "content")
+        return self._empty(message, role, "content", given)
 
     def contents(self, message: Message) -> Message | None:
         parts = message["parts"]
         message, left = self._blocks_of(message, parts if type(parts) is list else [], "parts")
-        return message if left else self._empty(message, message["role"], "parts")
+        return message if left else self._empty(message, message["role"], "parts", message)
 
     def _blocks_of(self, message: Message, blocks: list[Any], key: str) -> tuple[Message, list[Any]]:
         left = self._blocks(blocks, key)
@@ -196,16 +196,16 @@ class _Healer:
         same = len(left) == len(blocks) and all(one is other for one, other in zip(left, blocks, strict=True))
         return (message, blocks) if same else ({**message, key: left}, left)
 
-    def _empty(self, message: Message, role: str, key: str) -> Message | None:
+    def _empty(self, message: Message, role: str, key: str, given: Message) -> Message | None:
         """Return a message without content: nothing for a model's, a marker for a user's, which a request may end
-        with.
+        with. The marker has the form of what was given.
         """
         if message.get("tool_calls") or any(message.get(name) for name in _CARRIES):
             return {**message, key: ""} if message.get(key) == [] else message
         self._rules["empty_text"] = None
         if role != "user":
             return None
-        return {**message, key: plain(role, EMPTY, message)[key]}
+        return {**message, key: plain(role, EMPTY, given)[key]}
 
     # -- blocks --
 
