@@ -14,13 +14,16 @@ from backscroll.messages.contents import CALLS, RESPONSES, held, is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.items import is_envelope, kind_of
 from backscroll.messages.parts import Part, compact
-from backscroll.messages.reader import ParsedMessage
-from backscroll.messages.rewriter import plain
+from backscroll.messages.reader import ParsedMessage, read_message
+from backscroll.messages.rewriter import plain, replace, replaceable
+from backscroll.messages.same_data import ABOVE, once, same_json
 from backscroll.messages.server_tools import server_call, server_result
 from backscroll.messages.validation import Message
 
 EMPTY = "[empty message]"
 EMPTY_RESULT = "[empty result]"
+IN_CHAT = (("function",), ("function_call",))
+"""What holds the arguments of a call in OpenAI's chat completions, which takes texts only."""
 _LONE = re.compile("[\ud800-\udfff]")
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 _ARGUMENTS = frozenset(("arguments", "input", "args"))
@@ -52,49 +55,66 @@ def is_complete(part: Part) -> bool:
     return is_object(part.text)
 
 
+def _takes_text(call: Part) -> bool:
+    """Return whether the arguments of a call may have to be a text: in chat completions, and in items."""
+    return call.path[-2:-1] in IN_CHAT or (call.path[0] == "content" and call.path[-1] == "arguments")
+
+
 def is_object(text: str) -> bool:
     """Return whether a text is the JSON of an object."""
     text = text.strip()
     return text.startswith("{") and text.endswith("}") and _parses(text)
 
 
+_decode = json.JSONDecoder().decode
+"""Made once: `json.loads` takes a third longer for the few words of most arguments."""
+
+
 def _parses(text: str) -> bool:
     try:
-        json.loads(text)
+        _decode(text)
     except (ValueError, RecursionError):
         return False
     return True
 
 
-def is_suspect(reading: ParsedMessage, *, chat: bool) -> bool:
-    """Return whether a message may need healing. Called for every message, so it must be cheap.
-
-    Args:
-        reading: The message.
-        chat: Its results answer calls in the shape of OpenAI's chat completions.
-    """
+def is_suspect(reading: ParsedMessage) -> bool:
+    """Return whether a message may need healing. Called for every message, so it must be cheap."""
     parts = reading.parts
     if not parts or reading.serves or reading.served:
         return True
     for part in parts:
-        text = part.text
+        text, kind = part.text, part.kind
         if not text.isascii() and _LONE.search(text):
             return True
-        kind = part.kind
         if kind == "text":
             if not text or text.isspace():
                 return True
         elif kind == "call":
-            if not is_complete(part) or (part.form == "mapping" and part.path[-2] == "function"):
+            if not is_complete(part) or (part.form in ("mapping", "fixed") and _takes_text(part)):
                 return True
         elif kind == "result":
             odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
             odd = odd or part.path[-2:] == ("toolResult", "content")
-            if odd and (chat or len(part.path) > 1):
+            if odd or "structured" in text:
                 return True
         elif kind == "reasoning" and part.form == "string" and part.path[0] == "content":
             return True
     return parts[-1].kind == "reasoning"
+
+
+def _without_copies(message: Message, rules: dict[HealRule, None]) -> Message:
+    """Return the message with one copy of data that a result holds twice."""
+    reading = read_message(message)
+    texts = {
+        number: text
+        for number, part in enumerate(reading.parts)
+        if part.kind == "result" and replaceable(reading, part) and (text := once(part.text)) != part.text
+    }
+    if not texts:
+        return message
+    rules["data_twice"] = None
+    return replace(message, reading, texts)
 
 
 def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ()) -> Healed:
@@ -108,8 +128,9 @@ def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ())
     rules: dict[HealRule, None] = {}
     if _has_lone(message):
         message, rules["lone_surrogate"] = _encodable(message), None
-    mending = _Mending(rules, chat, alone)
-    found = mending.contents(message) if is_content(message) else mending.message(message)
+    message = _without_copies(message, rules)
+    healer = _Healer(rules, chat, alone)
+    found = healer.contents(message) if is_content(message) else healer.message(message)
     if found is not None and not rules:
         return Healed(message, ())
     return Healed(found, tuple(rules))
@@ -142,8 +163,8 @@ def _blank(text: Any) -> bool:
     return type(text) is str and (not text or text.isspace())
 
 
-class _Mending:
-    """Mends one message, and notes the rules that it needed."""
+class _Healer:
+    """Heals one message, and notes the rules that it needed."""
 
     def __init__(self, rules: dict[HealRule, None], chat: bool, alone: Collection[str]) -> None:
         self._rules, self._chat, self._alone = rules, chat, alone
@@ -195,9 +216,9 @@ class _Mending:
                 if not _blank(block):
                     found.append(block)
                 continue
-            mended = self._part(block) if key == "parts" else self._block(block)
-            if mended is not None:
-                found.append(mended)
+            sound = self._part(block) if key == "parts" else self._block(block)
+            if sound is not None:
+                found.append(sound)
         return found
 
     def _block(self, block: dict[str, Any]) -> dict[str, Any] | None:
@@ -227,15 +248,15 @@ class _Mending:
 
     def _bedrock(self, block: dict[str, Any]) -> dict[str, Any]:
         if type(use := block.get("toolUse")) is dict:
-            mended = self._with_object(use, "input")
-            return block if mended is use else {**block, "toolUse": mended}
+            sound = self._with_object(use, "input")
+            return block if sound is use else {**block, "toolUse": sound}
         if type(result := block.get("toolResult")) is dict:
-            mended = self._result(result, _bare_text)
-            return block if mended is result else {**block, "toolResult": mended}
+            sound = self._result(result, _bare_text)
+            return block if sound is result else {**block, "toolResult": sound}
         return block
 
     def _part(self, part: dict[str, Any]) -> dict[str, Any] | None:
-        """Mend a part of a content of Gemini. An empty text may carry a signature."""
+        """Heal a part of a content of Gemini. An empty text may carry a signature."""
         if self._is_alone(part):
             return None
         if "text" in part and _blank(part["text"]) and not any(part.get(key) for key in _SIGNATURES):
@@ -281,21 +302,21 @@ class _Mending:
         return {**call, "arguments": "{}"}
 
     def _calls(self, message: Message) -> Message:
-        """Mend calls outside the content. Hosts with calls of their own shape keep objects as arguments."""
+        """Heal calls outside the content. Hosts with calls of their own shape keep objects as arguments."""
         calls = message.get("tool_calls")
         if type(calls) is list:
-            mended = [self._listed(call) if type(call) is dict else call for call in calls]
-            if any(one is not other for one, other in zip(mended, calls, strict=True)):
-                message = {**message, "tool_calls": mended}
+            sound = [self._listed(call) if type(call) is dict else call for call in calls]
+            if any(one is not other for one, other in zip(sound, calls, strict=True)):
+                message = {**message, "tool_calls": sound}
         legacy = message.get("function_call")
-        if type(legacy) is dict and (mended_call := self._with_json(legacy)) is not legacy:
-            message = {**message, "function_call": mended_call}
+        if type(legacy) is dict and (sound_call := self._with_json(legacy)) is not legacy:
+            message = {**message, "function_call": sound_call}
         return message
 
     def _listed(self, call: dict[str, Any]) -> dict[str, Any]:
         if type(inner := call.get("function")) is dict:
-            mended = self._with_json(inner)
-            return call if mended is inner else {**call, "function": mended}
+            sound = self._with_json(inner)
+            return call if sound is inner else {**call, "function": sound}
         arguments = call.get("arguments")
         if "custom" not in call and type(arguments) is str and not _parses(arguments):
             self._rules["cut_arguments"] = None
@@ -305,7 +326,7 @@ class _Mending:
     # -- results --
 
     def _answer(self, message: Message, content: Any) -> Message:
-        """Mend a message that answers a call as a whole, or holds items that do."""
+        """Heal a message that answers a call as a whole, or holds items that do."""
         if type(content) is list and is_text(content):
             left = self._blocks(content, "content") or ([_text_block(EMPTY_RESULT)] if content else [])
             return message if left == content else {**message, "content": left}
@@ -317,8 +338,11 @@ class _Mending:
         return {**holder, key: "" if value is None else compact(value)}
 
     def _result(self, result: dict[str, Any], text_block: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-        """Mend a result in a block."""
+        """Heal a result in a block."""
         content = result.get("content")
+        if content is None and text_block is _bare_text:  # Bedrock requires a list
+            self._rules["empty_text"] = None
+            return {**result, "content": [text_block(EMPTY_RESULT)]}
         if content is None or (type(content) is str and text_block is _text_block):
             return result
         if type(content) is not list:
@@ -328,16 +352,25 @@ class _Mending:
         left: list[Any] = []
         for block in content:
             if type(block) is dict:
-                if not _blank(block.get("text", " x")):
+                if _blank(block.get("text", " x")):
+                    self._rules["empty_text"] = None
+                elif any(same_json(_data(other), _data(block)) for other in left):
+                    self._rules["data_twice"] = None
+                    left.append(text_block(ABOVE))
+                else:
                     left.append(block)
-                    continue
-                self._rules["empty_text"] = None
             elif not _blank(block):
                 self._rules["result_not_text"] = None
                 left.append(text_block(block if type(block) is str else compact(block)))
         if len(left) == len(content) and all(one is other for one, other in zip(left, content, strict=True)):
             return result
         return {**result, "content": left or [text_block(EMPTY_RESULT)]}
+
+
+def _data(block: Any) -> str:
+    """Return the text of a block, or the JSON of a block of Bedrock."""
+    text = block.get("text", "")
+    return compact(block["json"]) if "json" in block else text if type(text) is str else ""
 
 
 def _text_block(text: str) -> dict[str, Any]:
