@@ -1,4 +1,4 @@
-"""Odd histories in Amplifier's shape on a coordinator of its kernel: every provider's converter makes what it accepts."""
+"""Odd histories on a coordinator of Amplifier's kernel: of each view every provider's converter makes what it accepts."""
 
 import json
 from copy import deepcopy
