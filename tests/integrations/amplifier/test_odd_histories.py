@@ -1,4 +1,4 @@
-"""Odd histories on a coordinator of Amplifier's kernel: of each view every provider's converter makes what it accepts."""
+"""Odd histories on a coordinator of Amplifier's kernel: each provider's converter makes what it accepts of a view."""
 
 import json
 from copy import deepcopy
