@@ -158,8 +158,8 @@ class Window:
     def part(self, unit: CandidateGroup, entry: Entry, number: int) -> CandidatePart:
         """Return a part in its present state."""
         part = entry.reading.parts[number]
-        if part.kind == "result":
-            part = part._replace(text=once(part.text))  # a copy of the same data must not take half of the room
+        if part.kind == "result" and (text := once(part.text)) is not part.text:
+            part = part._replace(text=text)  # a copy of the same data must not take half of the room
         return CandidatePart(unit, entry, number, part, self._present(unit, entry, number))
 
     def tokens(self, count: Count) -> int:

@@ -238,7 +238,8 @@ class View:
         return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
 
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
-        entry = self._lane_groups.entry(entry.seq, self.plan)
+        if self.plan.waited:
+            entry = self._lane_groups.entry(entry.seq, self.plan)
         group = entry.group
         if self.prompt is not None and entry.reading.yields_to_prompt:
             self._aside.append(entry.seq)
