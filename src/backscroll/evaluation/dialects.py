@@ -242,8 +242,9 @@ def is_injected(message: Message) -> bool:
 
 
 def is_users(message: Message) -> bool:
-    """Return whether a user wrote it: no tool results, nothing inserted."""
-    return message.get("role") == "user" and not results(message) and not is_injected(message)
+    """Return whether a user wrote it: no tool results, nothing inserted, no observation."""
+    observed = (message.get("metadata") or {}).get("kind") == "observation"
+    return message.get("role") == "user" and not (observed or results(message) or is_injected(message))
 
 
 _CARRIES = ("function_call", "refusal", "audio", "reasoning_content", "thinking_block", "tool_calls")
