@@ -132,6 +132,16 @@ class Walk:
         self.faults += [f"{lane}: {fault}" for fault in self._judged(view, lane)]
         self.sent[lane] = view
 
+    def _follows_its_call(self, view: list[Message], words: list[str]) -> bool:
+        """Whether the newest message is a result in time, and only what came between it and its call is behind it."""
+        history = [json.dumps(message) for message in self.context.get_messages()]
+        at = next((at for at, message in enumerate(view) if any(word in json.dumps(message) for word in words)), None)
+        if at is None or "Later result of" in json.dumps(view[at]):
+            return False
+        behind = [word for message in view[at + 1 :] for word in _WORD.findall(json.dumps(message))]
+        first = min((number for number, text in enumerate(history) for word in behind if f"{word} " in text), default=0)
+        return len(history) - first <= 4
+
     def _has_to_be_answered(self) -> bool:
         newest = self.context.get_messages()[-1]
         if newest["role"] not in ("assistant", "model"):
@@ -148,7 +158,8 @@ class Walk:
         words = _WORD.findall(json.dumps(history[-1]))
         said = [message for message in view if _WORD.search(json.dumps(message)) or "[ref:" in json.dumps(message)]
         ends = json.dumps(said[-1])
-        if words and not any(word in ends for word in words) and f"[ref:{newest}" not in ends:
+        shown = any(word in ends for word in words) or f"[ref:{newest}" in ends
+        if words and not shown and not self._follows_its_call(view, words):
             yield f"the newest message {words} is not the newest of the view"
         for status in self.context.explain(lane=lane):
             message = history[status_index(history, status, self.context)]

@@ -206,8 +206,13 @@ class Plan:
 
 
 def plan_of_new_lane(plan: Plan) -> Plan:
-    """Return the plan from which a lane starts that sent nothing yet."""
-    return replace(plan, waited=(), heals=True) if plan.waited or not plan.heals else plan
+    """Return the plan from which a lane starts that sent nothing yet. A call that it leaves out is not shown with its
+    result, so that still comes by itself.
+    """
+    if not plan.waited and plan.heals:
+        return plan
+    gaps = list(plan.gaps())
+    return replace(plan, waited=tuple([call for call in plan.waited if covers(gaps, call[0])]), heals=True)
 
 
 def same_view(one: Plan, other: Plan) -> bool:
