@@ -142,10 +142,8 @@ def prepare(
 
 def _warn_of_prefill(state: SessionState, lane: LaneState) -> None:
     """Report, once for a lane, that its model refuses a request that ends with the model's own text."""
-    model, view = state.config.model(lane.name), lane.view
-    if lane.ends_with_answer or not refuses_prefill(model) or view is None:
-        return
-    if (seq := ends_with_answer(view.segments)) >= 0:
+    seq = -1 if lane.ends_with_answer or lane.view is None else ends_with_answer(lane.view.segments)
+    if seq >= 0 and refuses_prefill(model := state.config.model(lane.name)):
         lane.ends_with_answer = True
         payload = {"lane": lane.name, "seq": seq, "model": model}
         state.pending_notifications.append((events.ENDS_WITH_ANSWER, payload))
