@@ -79,7 +79,8 @@ class MessageFactory:
         """An assistant's message with one call for each id."""
         if self.dialect == "gemini":
             parts = [{"functionCall": {"id": name, "name": "run", "args": arguments}} for name in ids]
-            return {"role": "model", "parts": [{"text": text}, *_signed(f"{ids} {text}", parts)]}
+            said: list[Any] = [{"text": text}] if text else []
+            return {"role": "model", "parts": [*said, *_signed(f"{ids} {text}", parts)]}
         if self.dialect == "openai":
             function = {"name": "run", "arguments": json.dumps(arguments)}
             calls: list[Any] = [{"id": name, "type": "function", "function": function} for name in ids]
@@ -87,17 +88,20 @@ class MessageFactory:
         if self.dialect == "amplifier":
             calls = [{"id": name, "tool": "run", "arguments": arguments} for name in ids]
             blocks: list[Any] = [{"type": "tool_call", "id": name, "name": "run", "input": arguments} for name in ids]
-            return {"role": "assistant", "content": [{"type": "text", "text": text}, *blocks], "tool_calls": calls}
+            said = [{"type": "text", "text": text}] if text else []
+            return {"role": "assistant", "content": [*said, *blocks], "tool_calls": calls}
         if self.dialect == "anthropic":
             blocks = [{"type": "tool_use", "id": name, "name": "run", "input": arguments} for name in ids]
-            return {"role": "assistant", "content": [{"type": "text", "text": text}, *blocks]}
+            said = [{"type": "text", "text": text}] if text else []
+            return {"role": "assistant", "content": [*said, *blocks]}
         if self.dialect == "responses":
             said = [_spoken(text)] if text else []
             asked = {"type": "function_call", "name": "run", "arguments": json.dumps(arguments)}
             blocks = [{**asked, "id": f"fc_{name}", "call_id": name} for name in ids]
             return {"role": "assistant", "content": [*_thought(f"{ids} {text}"), *said, *blocks]}
         blocks = [{"toolUse": {"toolUseId": name, "name": "run", "input": arguments}} for name in ids]
-        return {"role": "assistant", "content": [{"text": text}, *blocks]}
+        said = [{"text": text}] if text else []
+        return {"role": "assistant", "content": [*said, *blocks]}
 
     def results(self, answered: list[tuple[str, str]]) -> list[dict[str, Any]]:
         """The results of these calls: one message each, or one for all where the dialect wants that."""

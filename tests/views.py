@@ -30,10 +30,19 @@ def content_of(message: dict[str, Any]) -> Any:
     return message.get("content", message.get("parts"))
 
 
+BRIDGE = "<summary>The conversation goes on here.</summary>"
+
+
 def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages as a view shows them whole: of the Responses API the items, without what holds them."""
+    """The messages as a view shows them whole: of the Responses API the items, without what holds them. Of Bedrock two
+    messages of one role do not follow each other.
+    """
     found: list[dict[str, Any]] = []
     for message in messages:
+        if found and found[-1].get("role") == message["role"] and (_is_bedrock(found[-1]) or _is_bedrock(message)):
+            other = "user" if message["role"] == "assistant" else "assistant"
+            content = [{"text": BRIDGE}] if _is_bedrock(message) else BRIDGE
+            found.append({"role": other, "content": content})
         content = message.get("content")
         held = isinstance(content, list) and any(
             {"call_id", "encrypted_content", "status"} & block.keys() or block.get("type") == "message"
@@ -41,6 +50,14 @@ def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         )
         found += content if held and isinstance(content, list) else [message]
     return found
+
+
+def _is_bedrock(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    known = ("text", "toolUse", "toolResult", "image", "reasoningContent")
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and "type" not in block and any(key in block for key in known) for block in content
+    )
 
 
 def is_typed_by_user(message: dict[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 from base64 import b64encode
-from pathlib import Path
 from zlib import compress
 
 import pytest
@@ -18,10 +17,10 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.counts import Count
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
 from tests.history.crafting import OPTIONS
+from tests.history.golden import golden, golden_facts, golden_store
 from tests.profiles import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # asked for, to have such records
-GOLDEN = Path(__file__).parents[1] / "golden"
 UNEDITED = {"number": 1, "after": None, "edits": []}
 
 
@@ -121,28 +120,31 @@ def test_the_golden_session_holds_every_kind_of_event():
     assert {type(event) for event in read(golden(1))} >= {LaneOpened, Overflowed, UsageObserved}
 
 
-def golden(format):
-    """The records of a format, as they were written when that was new."""
-    for at, line in enumerate((GOLDEN / f"format-{format}.jsonl").read_bytes().splitlines()):
-        told = json.loads(line)
-        body = told["body"].encode("utf-8", "surrogatepass")
-        yield Stored(at, Record(told["kind"], told["seq"], body, format, told.get("key")))
+def test_the_golden_session_holds_late_results_and_plans_of_both():
+    """What format 4 added: results that join no group, calls that a request showed open, and plans that do not heal."""
+    assert FORMAT == 4
+    records = list(golden(FORMAT))
+    codec = Codec(records.__getitem__)
+    events = [codec.decode(record) for record in records]
+    late = [event.late for event in events if isinstance(event, MessageAdded) and event.late]
+    assert {(tool, second) for results in late for _, tool, second in results} == {("run", False), ("run", True)}
+    plans = [event.plan for event in events if isinstance(event, PlanRecorded)]
+    assert {(bool(plan.waited), plan.heals) for plan in plans} == {(False, False), (False, True), (True, True)}
+    bodies = [json.loads(each.record.body) for each in records if each.record.format == FORMAT]
+    assert any(body.get("plan", {}).get("unhealed") for body in bodies)
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_was_written_in_any_format_is_read_for_ever(format):
-    store = MemoryStore()
-    store.append("s", 0, [each.record for each in golden(format)]).result()
-    manager = ContextManager(session="s", store=store, **OPTIONS)
-    told = json.loads((GOLDEN / f"format-{format}.json").read_text(encoding="utf-8"))
+    manager = ContextManager(session="s", store=golden_store(format), **OPTIONS)
+    told = golden_facts(format)
     assert manager.get_messages() == told["messages"]
     assert manager.get_messages_for_request() == told["view"]
     assert manager.history(at=30) == told["messages"][:31]
 
 
 def test_session_of_any_old_format_continues_in_the_current_one():
-    store = MemoryStore()
-    store.append("s", 0, [each.record for each in golden(1)]).result()
+    store = golden_store(1)
     manager = ContextManager(session="s", store=store, **OPTIONS)
     for number in range(60):
         manager.append(
@@ -196,13 +198,11 @@ def lose(store, places):
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
-@given(st.sets(st.integers(0, 129), min_size=1, max_size=12))
+@given(st.sets(st.integers(0, 179), min_size=1, max_size=12))
 @settings(deadline=None)
 def test_a_session_that_lost_some_records_goes_on_with_the_rest(places):
-    store = MemoryStore()
-    store.append("s", 0, [each.record for each in golden(FORMAT)]).result()
-    manager = ContextManager(session="s", store=lose(store, places), **OPTIONS)
-    whole = json.loads((GOLDEN / f"format-{FORMAT}.json").read_text(encoding="utf-8"))["messages"]
+    manager = ContextManager(session="s", store=lose(golden_store(FORMAT), places), **OPTIONS)
+    whole = golden_facts(FORMAT)["messages"]
     kept = manager.get_messages()
     gone = [message for message in kept if message.get("metadata", {}).get("lost")]
     assert [message for message in kept if message not in gone] == [message for message in whole if message in kept]

@@ -14,6 +14,7 @@ from backscroll.history.loading import load
 from backscroll.manager.driver import run_unlocked
 from backscroll.messages import Media, read_message
 from backscroll.messages.rewriter import plain, replace, replaceable
+from backscroll.view.rendering import WAITING
 from tests.builders import PIXEL, parts
 from tests.fakes import count_quarter
 
@@ -192,15 +193,18 @@ def test_response_without_an_id_answers_the_nearest_call():
     ) == [["open"], ["of b"]]
 
 
-def test_response_to_nothing_is_an_orphan():
+def test_response_to_nothing_is_sent_as_text():
     manager = ContextManager(tokenizer=count_quarter)
     calls = model(call("read", "a"))
     manager.append(user({"text": "go"}), calls, user(answer("write", "w"), answer("read", "r", "b")))
     manager.append(user({"text": "well?"}))
     view = manager.get_messages_for_request()
-    missing = {"functionResponse": {"id": "a", "name": "read", "response": {"error": "[no result recorded]"}}}
-    assert view == [user({"text": "go"}), calls, user(missing), view[3], user({"text": "well?"})]
-    assert view[3]["role"] == "model"  # between two messages of the user
+    missing = {"functionResponse": {"id": "a", "name": "read", "response": {"error": WAITING}}}
+    frame = "Result of an unknown call {} [ref:2]:\n<result>\n{}\n</result>"
+    late = user({"text": frame.format("write", "w")}, {"text": frame.format("b", "r")})
+    bridge = model({"text": "<summary>The conversation goes on here.</summary>"})
+    assert view == [user({"text": "go"}), calls, user(missing), bridge, late, user({"text": "well?"})]
+    assert problems(view, manager.get_messages()) == []
     manager.close()
 
 

@@ -56,7 +56,7 @@ def test_answer_in_any_form_is_kept_as_json_and_sent_bare(answer):
     assert json.loads(json.dumps(kept)) == kept
     assert kept["parts"][1]["thought_signature"] == TEXT
     assert kept["parts"][1]["text"] is None
-    assert manager.get_messages_for_request()[-1] == {
+    assert manager.get_messages_for_request()[1] == {
         "role": "model",
         "parts": [
             {"text": "Hm.", "thought": True},

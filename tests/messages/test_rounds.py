@@ -11,7 +11,7 @@ from backscroll.evaluation.strangers import strangers
 from backscroll.evaluation.validity import problems
 from backscroll.messages.rounds import arranged
 from tests.builders import MessageFactory
-from tests.views import content_of
+from tests.views import content_of, in_a_row
 
 Message = dict[str, Any]
 BLOCKS = pytest.mark.parametrize("dialect", ["anthropic", "bedrock", "gemini"])
@@ -24,6 +24,10 @@ def result(dialect: str, call: str, text: str) -> Any:
 
 def text(dialect: str, said: str) -> Any:
     return content_of(MessageFactory(dialect).say("user", said))[0]
+
+
+def hook(dialect: str) -> Message:
+    return MessageFactory(dialect).say("user", "a note", {"source": "hook"})
 
 
 def user(*blocks: Any) -> Message:
@@ -49,13 +53,14 @@ def sent(messages: list[Message]) -> list[Message]:
 
 @BLOCKS
 def test_late_result_joins_the_message_of_its_round(dialect):
-    """Two messages with results of one round are sent as one, also where a note stood between them."""
+    """Two messages with results of one round are sent as one, also where a hook's note came between them."""
     talk = MessageFactory(dialect)
     calls = talk.call(["a", "b"], "I look.", {})
-    first, late, note = (result(dialect, "a", "one"), result(dialect, "b", "two"), talk.say("user", "a note"))
+    first, late = result(dialect, "a", "one"), result(dialect, "b", "two")
     begin, end = talk.say("user", "go"), talk.say("assistant", "Done.")
     assert sent([begin, calls, user(first), user(late), end]) == [begin, calls, user(first, late), end]
-    assert sent([begin, calls, user(first), note, user(late), end]) == [begin, calls, user(first, late), note, end]
+    view = sent([begin, calls, user(first), hook(dialect), user(late), end])
+    assert view == in_a_row([begin, calls, user(first, late), hook(dialect), end])
 
 
 @BLOCKS
@@ -100,8 +105,9 @@ def test_ephemeral_message_never_stands_inside_a_round(dialect):
             if number == at:
                 manager.append(note)
             manager.append(message)
-            view = manager.get_messages_for_request()
-        assert view == [*messages[:2], user(*content_of(messages[2]), *content_of(messages[3])), note]
+            if not manager.open_calls():
+                view = manager.get_messages_for_request()
+        assert view == in_a_row([*messages[:2], user(*content_of(messages[2]), *content_of(messages[3])), note])
         manager.close()
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, ContextManager, MessageError
 from backscroll.evaluation.strangers import strangers
 from backscroll.stores.memory import MemoryStore
+from backscroll.view.rendering import WAITING
 from tests.fakes import count_quarter
 from tests.profiles import examples
 
@@ -61,9 +62,6 @@ def test_odd_message_is_refused_by_its_shape(message, words):
 @pytest.mark.parametrize(
     "message",
     [
-        {"role": "assistant", "content": None},
-        {"role": "assistant", "content": ""},
-        {"role": "user", "content": []},
         {"role": "assistant", "refusal": "I cannot."},
         {"role": "assistant", "tool_calls": [CALL]},
         {"role": "user", "content": [{"type": "of tomorrow", "value": 5}]},
@@ -74,7 +72,23 @@ def test_message_of_a_known_shape_is_taken(message):
     """What a provider's client writes is kept and sent as it is."""
     manager = ContextManager()
     manager.append({"role": "user", "content": "go"}, message)
-    assert manager.get_messages_for_request()[1] == message
+    assert manager.get_messages()[1] == message
+    assert message in manager.get_messages_for_request()
+
+
+@pytest.mark.parametrize(
+    ("message", "sent"),
+    [
+        ({"role": "assistant", "content": None}, []),
+        ({"role": "assistant", "content": ""}, []),
+        ({"role": "user", "content": []}, [{"role": "user", "content": "[empty message]"}]),
+    ],
+)
+def test_message_that_says_nothing_is_kept_but_not_sent(message, sent):
+    manager = ContextManager()
+    manager.append({"role": "user", "content": "go"}, message)
+    assert manager.get_messages()[1] == message
+    assert manager.get_messages_for_request()[1:] == sent
 
 
 KEYS = st.sampled_from(
@@ -103,6 +117,7 @@ odd = st.builds(
 )
 
 
+@pytest.mark.filterwarnings("ignore:\\d+ of the (system messages|messages that bring tools)")
 @given(st.lists(odd, max_size=6), st.integers(60, 400))
 @settings(max_examples=examples(100))
 def test_odd_messages_never_break_a_session(found, budget):
@@ -153,4 +168,4 @@ def test_call_stored_without_a_name_is_sent_with_a_result():
     assert manager.get_messages()[1] == FORMER
     manager.append({"role": "function", "name": "run", "content": "done"}, {"role": "user", "content": "go on"})
     view = manager.get_messages_for_request()
-    assert view[1:3] == [FORMER, {"role": "function", "name": "", "content": "[no result recorded]"}]
+    assert view[1:3] == [FORMER, {"role": "function", "name": "", "content": WAITING}]

@@ -88,12 +88,12 @@ def test_points_of_the_caller_are_taken_out_of_the_view_only():
     assert [message["content"] for message in bare(view)[3:5]] == [[{"text": "0"}], [{"text": "so 1"}]]
 
 
-def test_reasoning_and_empty_texts_bear_no_point():
+def test_reasoning_bears_no_point_and_a_blank_text_is_not_sent():
     thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}
     with begun() as manager:
         manager.append({"role": "assistant", "content": [{"text": "Yes."}, thought, {"text": " "}]})
         view = manager.get_messages_for_request()
-    assert view[-1]["content"] == [{"text": "Yes."}, POINT, thought, {"text": " "}]
+    assert view[-1]["content"] == [{"text": "Yes."}, POINT, thought]
 
 
 def test_points_of_one_hour_say_so():

@@ -19,12 +19,19 @@ def talk(request):
     return MessageFactory(request.param)
 
 
+def texts_of(message):
+    """The texts of a user's message in any dialect."""
+    assert message["role"] == "user"
+    content = message.get("parts", message.get("content"))
+    return [content] if isinstance(content, str) else [block["text"] for block in content]
+
+
 def hook(talk, text):
     return talk.say("user", text, {"source": "hook"})
 
 
-def test_rewind_behind_an_orphan_shows_the_newest_group(talk):
-    """A result that answers nothing is not shown, so it is not the newest message: what stands before it is."""
+def test_rewind_behind_a_result_of_an_unknown_call_shows_it(talk):
+    """It is the newest message, as text of the user. What came before it may stay left out."""
     context = opened()
     context.append(talk.say("user", "go"), talk.call(["c"], "", {"path": "a.py"}), *talk.results([("c", "found it")]))
     (orphan,) = talk.results([("nobody", "lost")])
@@ -34,20 +41,42 @@ def test_rewind_behind_an_orphan_shows_the_newest_group(talk):
     assert "found it" not in str(context.get_messages_for_request())
     context.rewind(last)
     view = context.get_messages_for_request()
-    assert view == in_a_row(context.get_messages()[:-1])
+    assert texts_of(view[-1]) == ["Result of an unknown call nobody [ref:3]:\n<result>\nlost\n</result>"]
+    assert problems(view, context.get_messages()) == []
+    context.rewind(last - 1)
+    view = context.get_messages_for_request()
+    assert view == in_a_row(context.get_messages())
     assert problems(view, context.get_messages()) == []
 
 
-def test_calls_stay_open_behind_an_orphan(talk):
-    """A result that answers nothing closes no calls: their own may still come."""
+def test_call_stays_open_behind_a_result_of_an_unknown_call(talk):
+    """A result that answers nothing closes no calls: their own may still come, and is shown where it comes."""
+    context = opened()
+    context.append(talk.say("user", "go"), talk.call(["c"], "", {}))
+    (orphan,) = talk.results([("nobody", "lost")])
+    context.append(orphan)
+    assert [(call.id, call.went_on) for call in context.open_calls()] == [("c", True)]
+    before = context.get_messages_for_request()
+    assert "lost" in str(texts_of(before[-1]))
+    context.append(*talk.results([("c", "found it")]))
+    assert context.open_calls() == []
+    view = context.get_messages_for_request()
+    assert view[: len(before)] == before
+    assert texts_of(view[-1]) == ["Later result of run (c) [ref:3]:\n<result>\nfound it\n</result>"]
+    assert problems(view, context.get_messages()) == []
+
+
+def test_call_that_a_request_showed_open_keeps_its_placeholder(talk):
+    """Also where nothing came between: the provider's cache has the placeholder."""
     context = opened()
     context.append(talk.say("user", "go"), talk.call(["c"], "", {}))
     before = context.get_messages_for_request()
-    (orphan,) = talk.results([("nobody", "lost")])
-    context.append(orphan)
-    assert context.get_messages_for_request() == before
+    assert "Still waiting" in str(before[-1])
     context.append(*talk.results([("c", "found it")]))
-    assert context.get_messages_for_request()[: len(before)] == before
+    view = context.get_messages_for_request()
+    assert view[: len(before)] == before
+    assert texts_of(view[-1]) == ["Later result of run (c) [ref:2]:\n<result>\nfound it\n</result>"]
+    assert problems(view, context.get_messages()) == []
 
 
 def test_newest_result_stays_where_a_hook_spoke_before_it(talk):

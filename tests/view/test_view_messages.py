@@ -29,7 +29,8 @@ def test_indexes_name_what_each_message_represents(messages, budget, ask):
             if each.unchanged:
                 assert each.message == sendable(stored[each.indexes[0]])
             for index in each.indexes:
-                assert each.message["role"] == stored[index]["role"]
+                late = each.message["role"] == "user" and "<result>" in str(each.message)
+                assert each.message["role"] == stored[index]["role"] or (late and stored[index]["role"] == "tool")
         represented = {index for each in found for index in each.indexes}
         statuses = session.manager.explain()
         assert represented >= {at for at, each in enumerate(statuses) if each.state == "whole"}
@@ -79,11 +80,14 @@ def test_what_only_responses_have_is_no_edit():
     assert answer.message != context.get_messages()[1]
 
 
-def test_a_result_that_is_left_out_shifts_no_index():
+def test_results_shown_as_text_have_their_own_indexes():
     context = ContextManager(tokenizer=count_quarter)
     context.append({"role": "user", "content": "hi"}, MessageFactory("openai").call(["a", "b"], "", {}))
     context.append(tool("first", "a"), tool("again", "a"), tool("second", "b"))
-    assert [each.indexes for each in view_of(context, 100_000)] == [(0,), (1,), (2,), (4,)]
+    found = view_of(context, 100_000)
+    assert [each.indexes for each in found] == [(0,), (1,), (2,), (), (3,), (4,)]
+    assert [each.unchanged for each in found[3:]] == [False, False, False]
+    assert [each.message["role"] for each in found[3:]] == ["tool", "user", "user"]
 
 
 def test_a_changed_copy_does_not_change_the_session():

@@ -44,7 +44,7 @@ _ANSWERS = {
     "mcp_approval_request": "mcp_approval_response",
 }
 """Items of the Responses API that call, and those that answer them."""
-_ASKED = ("arguments", "action", "actions", "operation", "code")
+_ASKED = ("arguments", "action", "actions", "operation")
 _OF_HOSTS = ("additional_tools", "configuration_update")
 _OTHERS = (
     "reasoning", "compaction", "item_reference", "mcp_call", "mcp_list_tools", "web_search_call", "file_search_call",
@@ -223,8 +223,10 @@ def _signature_of(part: dict[str, Any]) -> Any:
 
 
 def _said(message: Message, content: list[Any]) -> Any:
-    """Return what an output message of the Responses API says as one text; any other content as it is."""
-    if message.get("type") != "message" or message.get("role") != "assistant":
+    """Return what an output message of the Responses API says as one text; any other content as it is. Answers of
+    Anthropic are of the type `message` as well.
+    """
+    if message.get("type") != "message" or all(block.get("type") == "text" for block in blocks(message)):
         return content
     return "\n".join(str(block.get("text", block.get("refusal", ""))) for block in content if isinstance(block, dict))
 
@@ -254,9 +256,9 @@ _CARRIES = ("function_call", "refusal", "audio", "reasoning_content", "thinking_
 def _contents(message: Message) -> list[Any]:
     """Return what each result holds, in the order of `results`."""
     if is_item(message):
-        return [message.get("output", message.get("tools"))]
+        return [_content_of(message)]
     if held := items(message):
-        return [item.get("output", item.get("tools")) for item in held if _result_of(item)]
+        return [_content_of(item) for item in held if _result_of(item)]
     if message.get("role") in ("tool", "function"):
         return [message.get("content")]
     found: list[Any] = []
@@ -266,6 +268,10 @@ def _contents(message: Message) -> list[Any]:
         elif isinstance(block.get("toolResult"), dict) and server_result(block) is None:
             found.append(block["toolResult"].get("content"))
     return found + [response.get("response") for response in responses(message)]
+
+
+def _content_of(item: Message) -> Any:
+    return next((item[key] for key in ("output", "tools", "result") if key in item), None)
 
 
 class Shape:

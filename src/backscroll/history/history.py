@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backscroll.errors import CorruptionError
 from backscroll.history.branch import Branch
-from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups
+from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups, went_on
 from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
 from backscroll.messages.reader import ParsedMessage, paired, read_message
@@ -204,9 +204,9 @@ class History:
         """Yield the calls without a result, by `seq` and number of the call in its message."""
         return ((seq, number) for _, (_, seq, number) in self._turns.open())
 
-    def waiting_entries(self) -> list[Entry]:
-        """Return the messages in memory that make these calls."""
-        return [entry for seq, _ in self.waiting_calls() if (entry := self._held.get(seq))]
+    def went_on(self, entry: Entry) -> bool:
+        """Return whether the conversation went on since a message, so that a result of its calls would be late."""
+        return went_on(self._turns.turns, entry.seq, entry.group.first)
 
     @property
     def answered(self) -> frozenset[tuple[int, int]]:

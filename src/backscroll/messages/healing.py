@@ -22,6 +22,8 @@ from backscroll.messages.validation import Message
 
 EMPTY = "[empty message]"
 EMPTY_RESULT = "[empty result]"
+IN_CHAT = (("function",), ("function_call",))
+"""What holds the arguments of a call in OpenAI's chat completions, which takes texts only."""
 _LONE = re.compile("[\ud800-\udfff]")
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 _ARGUMENTS = frozenset(("arguments", "input", "args"))
@@ -51,6 +53,11 @@ def is_complete(part: Part) -> bool:
     if part.form == "fixed":
         return part.text.startswith("{") or (part.path[-1] == "args" and not part.text)
     return is_object(part.text)
+
+
+def _takes_text(call: Part) -> bool:
+    """Return whether the arguments of a call may have to be a text: in chat completions, and in items."""
+    return call.path[-2:-1] in IN_CHAT or (call.path[0] == "content" and call.path[-1] == "arguments")
 
 
 def is_object(text: str) -> bool:
@@ -84,7 +91,7 @@ def is_suspect(reading: ParsedMessage) -> bool:
             if not text or text.isspace():
                 return True
         elif kind == "call":
-            if not is_complete(part) or (part.form == "mapping" and part.path[-2] == "function"):
+            if not is_complete(part) or (part.form in ("mapping", "fixed") and _takes_text(part)):
                 return True
         elif kind == "result":
             odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
@@ -163,7 +170,7 @@ class _Healer:
         self._rules, self._chat, self._alone = rules, chat, alone
 
     def message(self, message: Message) -> Message | None:
-        role, content = message["role"], message.get("content")
+        role, content, given = message["role"], message.get("content"), message
         if role in ("tool", "function"):
             message = self._answer(message, content)
             content = message.get("content")
@@ -174,12 +181,12 @@ class _Healer:
         message = self._calls(message)
         if content not in (None, [], "") and not _blank(content):
             return message
-        return self._empty(message, role, "content")
+        return self._empty(message, role, "content", given)
 
     def contents(self, message: Message) -> Message | None:
         parts = message["parts"]
         message, left = self._blocks_of(message, parts if type(parts) is list else [], "parts")
-        return message if left else self._empty(message, message["role"], "parts")
+        return message if left else self._empty(message, message["role"], "parts", message)
 
     def _blocks_of(self, message: Message, blocks: list[Any], key: str) -> tuple[Message, list[Any]]:
         left = self._blocks(blocks, key)
@@ -189,16 +196,16 @@ class _Healer:
         same = len(left) == len(blocks) and all(one is other for one, other in zip(left, blocks, strict=True))
         return (message, blocks) if same else ({**message, key: left}, left)
 
-    def _empty(self, message: Message, role: str, key: str) -> Message | None:
+    def _empty(self, message: Message, role: str, key: str, given: Message) -> Message | None:
         """Return a message without content: nothing for a model's, a marker for a user's, which a request may end
-        with.
+        with. The marker has the form of what was given.
         """
         if message.get("tool_calls") or any(message.get(name) for name in _CARRIES):
             return {**message, key: ""} if message.get(key) == [] else message
         self._rules["empty_text"] = None
         if role != "user":
             return None
-        return {**message, key: plain(role, EMPTY, message)[key]}
+        return {**message, key: plain(role, EMPTY, given)[key]}
 
     # -- blocks --
 
@@ -333,6 +340,9 @@ class _Healer:
     def _result(self, result: dict[str, Any], text_block: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
         """Heal a result in a block."""
         content = result.get("content")
+        if content is None and text_block is _bare_text:  # Bedrock requires a list
+            self._rules["empty_text"] = None
+            return {**result, "content": [text_block(EMPTY_RESULT)]}
         if content is None or (type(content) is str and text_block is _text_block):
             return result
         if type(content) is not list:

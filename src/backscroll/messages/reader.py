@@ -89,7 +89,7 @@ class ParsedMessage:
         self.continues: tuple[str, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
         self.fixed: tuple[str, ...] = ()
-        """Ids of calls whose results here are no text: an approval, or the tools that a search found."""
+        """Ids of calls whose results here are no text: an approval, the tools that a search found, a program's end."""
         self.serves: tuple[str, ...] = ()
         """Ids of calls of the provider's own tools without a result here: a later message may begin with it."""
         self.served: tuple[str, ...] = ()
@@ -275,6 +275,8 @@ def _read_ties(reading: ParsedMessage, content: list[Any]) -> None:
         reading.fixed = tuple([call_id(block) for block in content if kind_of(block) in NOT_TEXT])
     if reading.role != "assistant":
         return
+    if reading.results:
+        reading.fixed = tuple([call_id(block) for block in content if kind_of(block) == "program_output"])
     if reading.calls:
         reading.continues = programs_of(content)
     if any(part.kind == "opaque" for part in reading.parts):

@@ -1,11 +1,9 @@
 """The calls of tools that have no result: what a loop runs or refuses before it asks the model again."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backscroll.history.groups import goes_on
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import load_group
 from backscroll.messages.contents import call_names
@@ -32,39 +30,29 @@ class OpenCall:
     seq: int
     """The number of the message that makes the call."""
     went_on: bool
-    """Whether the conversation went on since. Views show a result that comes now where it comes, as text."""
+    """Whether the conversation went on since. Views show a result that comes now where it comes, as text; and so do
+    lanes that sent the call without its result.
+    """
 
 
 def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
-    """Return the calls of the branch that have no result, oldest first."""
+    """Return the calls of the branch that have no result, oldest first. The provider itself ends a program's call."""
     yield from enter(state)
     history, found = state.history, list[OpenCall]()
     for seq, number in sorted(history.waiting_calls()):
         yield from load_group(history, state.reader, seq)
-        found.append(_open_call(history, history.entry(seq), number))
+        entry = history.entry(seq)
+        if entry.reading.call_parts[number].path[-1] != "code":
+            found.append(_open_call(history, entry, number))
     return found
 
 
 def _open_call(history: History, entry: Entry, number: int) -> OpenCall:
     part = entry.reading.call_parts[number]
-    later = list(history.branch.between(history.branch.position(entry.seq) + 1, len(history.branch)))
     return OpenCall(
         call_names(part.id or "")[1],
         part.name or "",
         json.loads(part.text) if is_object(part.text) else part.text,
         entry.seq,
-        _went_on(history, entry, later),
+        history.went_on(entry),
     )
-
-
-def _went_on(history: History, entry: Entry, later: Sequence[int]) -> bool:
-    """Return whether a user or the model said something else since a call."""
-    role = entry.reading.role
-    for seq in later:
-        other = history.get(seq)
-        if other is None:
-            return True  # it was evicted, so much came after it
-        if other.group is not entry.group and goes_on(other.reading, role):
-            return True
-        role = other.reading.role
-    return False

@@ -286,7 +286,9 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
 
 
 def _members(history: History, lane: LaneState, segment: Segment, shown: list[Message]) -> Iterator[RequestItem]:
-    """Yield the messages of a group. A message more than it has entries replaces a missing result."""
+    """Yield the messages of a group. A message more than it has entries replaces a missing result. Without one, texts
+    that healing added count with the last message.
+    """
     statuses = explain_entries(history, lane, segment.entries)
     tokens = dict(shown_entries(segment, lane))
     filled = segment.estimate.expected - sum(tokens.values())
@@ -295,15 +297,16 @@ def _members(history: History, lane: LaneState, segment: Segment, shown: list[Me
         yield from _arranged_members(segment.sources, explained, tokens, shown, filled)
         return
     waiting = [(entry, each) for entry, each in zip(segment.entries, statuses, strict=True) if each.state != "left out"]
-    shares = _shares(filled, len(shown) - len(waiting))
+    made = len(shown) - len(waiting)
+    shares, extra = _shares(filled, made), 0 if made else filled
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
             yield _made("filled", message, next(shares))
             continue
         entry, each = waiting.pop(0)
         yield RequestItem(
-            "message", message, each.role, each.seq, each.seq, each.state, each.reason, tokens[entry], each.tokens,
-            each.ref,
+            "message", message, each.role, each.seq, each.seq, each.state, each.reason,
+            tokens[entry] + (extra if left == 1 else 0), each.tokens, each.ref,
         )  # fmt: skip  # one thought
 
 

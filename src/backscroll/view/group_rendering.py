@@ -11,7 +11,7 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.heal_rules import HealRule
-from backscroll.messages.healing import healed, is_suspect
+from backscroll.messages.healing import IN_CHAT, healed, is_suspect
 from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
@@ -19,7 +19,8 @@ from backscroll.messages.server_tools import open_ends
 from backscroll.view.rendering import WAITING, Edits, frame, framed, placeholder, rewrite
 
 Sources = tuple[tuple[Entry, ...], ...]
-_APPROVAL = "mcp_approval_request"
+_OTHERS_ANSWER = ("mcp_approval_request", "program")
+"""Items that the user or the provider answers, so that a request may end with them."""
 
 
 class RenderedGroup(NamedTuple):
@@ -132,7 +133,7 @@ def _late(message: Message, entry: Entry, group: MessageGroup, notes: _Notes) ->
 
 def _in_chat(entries: Sequence[Entry]) -> bool:
     """Return whether the group's calls have the shape of OpenAI's chat completions."""
-    return any(part.path[-2:-1] == ("function",) for part in entries[0].reading.parts if part.kind == "call")
+    return any(part.path[-2:-1] in IN_CHAT for part in entries[0].reading.parts if part.kind == "call")
 
 
 def _alone(entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -160,13 +161,13 @@ def _open_calls(
         parts = [
             part
             for number, part in enumerate(entry.reading.call_parts)
-            if (entry.seq, number) not in group.answered and not (pending and _asks_user(entry.message, part))
+            if (entry.seq, number) not in group.answered and not (pending and _asks_others(entry.message, part))
         ]
         if parts:
             found.append((entry, parts))
     return found
 
 
-def _asks_user(message: Message, call: Part) -> bool:
-    """Return whether the provider waits for the user's approval of a call."""
-    return call.path[0] == "content" and kind_of(message["content"][call.path[1]]) == _APPROVAL
+def _asks_others(message: Message, call: Part) -> bool:
+    """Return whether a user approves a call, or the provider goes on with it, so that no tool has to run."""
+    return call.path[0] == "content" and kind_of(message["content"][call.path[1]]) in _OTHERS_ANSWER

@@ -89,7 +89,7 @@ class View:
     ) -> "View":
         """Build the view of a plan over the whole branch. Its cost grows with the view, not with the history."""
         view = cls(history, around, plan, prompt)
-        old = {segment.key: segment for segment in reuse.segments} if reuse else {}
+        old = _reusable(reuse, plan)
         keep_prompts = prompt is not None
         segments: list[Segment] = []
         if prompt is not None:
@@ -148,7 +148,7 @@ class View:
         already.
         """
         self._history = self._lane_groups.history = history
-        old = {} if reuse is None else {segment.key: segment for segment in reuse.segments}
+        old = _reusable(reuse, self.plan)
         waiting = deque(found for found in ephemerals if found.number >= self._ephemerals) if ephemerals else deque()
         added = history.since(self._cursor)
         if added:
@@ -477,6 +477,13 @@ class View:
         limits = self._around.media
         media = NO_MEDIA if limits is None else media_of(ephemeral.counts, limits)
         return Segment(key, [sendable(ephemeral.message)], weight, media=media)
+
+
+def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
+    """Return the segments of a view that may be shown under a plan as they are, if nothing in them changed."""
+    if view is None or view.plan.heals != plan.heals:
+        return {}
+    return {segment.key: segment for segment in view.segments}
 
 
 def _of_native(segment: Segment) -> bool:

@@ -71,8 +71,10 @@ def rounds_of(history: list[Shape]) -> Rounds:
 def went_on(history: list[Shape], call: int, result: int) -> bool:
     """Return whether the model answered something else between a call and its result, so that the result came late.
 
-    Answers directly behind the call are part of its turn.
+    Answers directly behind the call are part of its turn. A program goes on over several answers.
     """
+    if history[call].is_program:
+        return False
     others = False
     for message in history[end_of(history, call) + 1 : result]:
         if message.role != "assistant":
