@@ -481,9 +481,8 @@ class View:
 
 def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
     """Return the segments of a view that may be shown under a plan as they are, if nothing in them changed."""
-    if view is None or view.plan.heals != plan.heals:
-        return {}
-    return {segment.key: segment for segment in view.segments}
+    same = view is not None and view.plan.heals == plan.heals
+    return {segment.key: segment for segment in view.segments} if view and same else {}
 
 
 def _of_native(segment: Segment) -> bool:
