@@ -113,7 +113,7 @@ WARNINGS: Mapping[str, str] = {
     ORPHAN_RESULT: "message {seq} is the result of {ids}, which no call of this session has, and views show it as "
     "text: append results with the id of their call (open calls: {open})",
     HISTORY_ODD: "message {seq} cannot be sent as it is ({rule}): {sent}; views of lane {lane!r} heal such messages, "
-    "the history keeps them, and each has its event `context:healed`",
+    "the history keeps them, and `on_event` names each",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
     USAGE_REJECTED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage "
