@@ -14,7 +14,7 @@ from backscroll.history.history import Entry
 from backscroll.manager.driver import run_unlocked
 from backscroll.messages import ParsedMessage, read_message, validated
 from backscroll.session.store_sync import fetch_one
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 from tests.fakes import RecordingSession, count_quarter
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAABAAAAAMACAIAAAA12IJaAAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"  # a header of 1,024 x 768 px

@@ -29,6 +29,7 @@ from backscroll.notices import BackscrollWarning
 from backscroll.ports import BlobStore, Store, Tokenizer
 from backscroll.recall.pages import RecallResult, SearchHit
 from backscroll.session.explain import MessageStatus
+from backscroll.session.open_calls import OpenCall
 from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
 from backscroll.session.window_report import LargestMessage, WindowReport
 from backscroll.tokens.budget import BudgetOptions
@@ -56,6 +57,7 @@ __all__ = [
     "ModelProfile",
     "NativeCompaction",
     "NativeRequest",
+    "OpenCall",
     "Protection",
     "RecallResult",
     "ReferenceNotFoundError",

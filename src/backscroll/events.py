@@ -21,6 +21,8 @@ UNANSWERED_CALL = "context:unanswered_call"
 ORPHAN_RESULT = "context:orphan_result"
 HEALED = "context:healed"
 HISTORY_ODD = "context:history_odd"
+ENDS_WITH_ANSWER = "context:ends_with_answer"
+LONG_USER_MESSAGES = "context:long_user_messages"
 EPHEMERAL_EXPIRED = "context:ephemeral_expired"
 EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
@@ -69,6 +71,8 @@ ALL = (
     ORPHAN_RESULT,
     HEALED,
     HISTORY_ODD,
+    ENDS_WITH_ANSWER,
+    LONG_USER_MESSAGES,
     EPHEMERAL_EXPIRED,
     EPHEMERAL_KEPT,
     PLAN_CHANGED,
@@ -113,9 +117,18 @@ WARNINGS: Mapping[str, str] = {
     ORPHAN_RESULT: "message {seq} is the result of {ids}, which no call of this session has, and views show it as "
     "text: append results with the id of their call (open calls: {open})",
     HISTORY_ODD: "message {seq} cannot be sent as it is ({rule}): {sent}; views of lane {lane!r} heal such messages, "
+<<<<<<< HEAD
     "the history keeps them, and `on_event` names each",
+=======
+    "the history keeps them, and each has its event `context:healed`",
+    ENDS_WITH_ANSWER: "the request of lane {lane!r} ends with the model's own message {seq}, and {model!r} refuses "
+    "that (no prefill): append a message of the user, or the results of its calls, before the request",
+>>>>>>> main
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
+    LONG_USER_MESSAGES: "{messages} messages of the user in a row, up to {seq}, follow answers without tool calls and "
+    "have {characters:,} characters on average, as outputs of tools do: mark those of tools by the `kind` "
+    "`observation` in their `metadata`, so that they are compacted as results, and one that a person wrote by `typed`",
     USAGE_REJECTED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage "
     "of one call, after its request and before the next one",
     USAGE_CORRECTED: "the {reported:,} tokens reported as usage of lane {lane!r} were taken as {taken:,}, since "

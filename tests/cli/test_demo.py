@@ -41,7 +41,7 @@ def test_demo_killed_midway_resumes_with_the_same_view(demo: tuple[str, Path]) -
     printed, folder = demo
     told = int(re.findall(r"SIGKILL, after (?:it had reported )?(\d+)", printed)[-1])
     assert re.search(rf"^3 resume +All {told} messages are there\. .* same, byte for byte:$", printed, re.MULTILINE)
-    number = int(re.search(r"^4 finish .*first one died: (\d+)\s+messages", printed, re.MULTILINE)[1])  # type: ignore[index]
+    number = int(re.search(r"to the end: (\d+)\s+messages", printed)[1])  # type: ignore[index]
     assert told < number
     rows = json.loads(invoke("sessions", folder / "session.db", "--json").stdout)["sessions"]
     assert [(row["session"], row["messages"]) for row in rows] == [("demo", number)]
@@ -50,8 +50,15 @@ def test_demo_killed_midway_resumes_with_the_same_view(demo: tuple[str, Path]) -
 
 def test_demo_explains_each_step_within_80_columns(demo: tuple[str, Path]) -> None:
     printed, folder = demo
-    assert re.findall(r"^\d (\w+)", printed, re.MULTILINE) == ["run", "kill", "resume", "finish", "verify", "replay"]
+    steps = ["run", "kill", "resume", "turn", "finish", "verify", "replay"]
+    assert re.findall(r"^\d (\w+)", printed, re.MULTILINE) == steps
     assert [line for line in printed.replace(str(folder), "build/demo").splitlines() if len(line) > 80] == []
+
+
+def test_demo_killed_in_a_turn_sends_what_a_provider_takes(demo: tuple[str, Path]) -> None:
+    printed = " ".join(demo[0].split())
+    assert re.search(r"an answer and its results: \d calls? (is|are) open \(\w+", printed)
+    assert "refuses the history as it is (\"An assistant message with 'tool_calls' must be followed by" in printed
 
 
 @pytest.mark.long

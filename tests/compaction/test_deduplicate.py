@@ -229,10 +229,10 @@ def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     view = manager.get_messages_for_request(token_budget=budget)
     for number, seq in enumerate((1, 3, 5)):
         assert states[seq] == ("cleared", "deduplicate")
-        assert f"picture {number}" in str(view[seq])
-        assert re.search(rf"\[image of [\d,]+ tokens left out, recall \[ref:{seq}\.1\]\]", str(view[seq]))
+        (shown,) = [str(message) for message in view if f"picture {number}" in str(message)]
+        assert re.search(rf"\[image of [\d,]+ tokens left out, recall \[ref:{seq}\.1\]\]", shown)
     assert states[7][0] == "whole"
-    assert view[7] == manager.get_messages()[7]
+    assert view[-2:] == manager.get_messages()[-2:]
 
 
 @pytest.mark.parametrize("options", [{"over": -1}, {"same": 0}, {"same": 0.0}, {"same": 1.01}, {"same": -0.5}])

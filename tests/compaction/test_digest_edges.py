@@ -6,8 +6,9 @@ import pytest
 
 from backscroll import ContextManager
 from backscroll.compaction.digest.notes import TurnFacts, brief
+from backscroll.compaction.digest.shrinking import shrink
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
-from backscroll.compaction.digest.writer import fit_headings, shrink
+from backscroll.compaction.digest.writer import fit_headings
 from backscroll.events import RULES_EVICTED
 from backscroll.history.plan import Digest, DigestContent, DigestLine, Plan, until
 from tests.builders import MessageFactory

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from backscroll.compaction.digest.notes import USER_WORDS, TurnFacts, brief, rules_of, trouble_in
 from backscroll.compaction.digest.relevance import Relevance
+from backscroll.compaction.digest.shrinking import shrink
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.digest.writer import (
     HEADINGS,
@@ -17,7 +18,6 @@ from backscroll.compaction.digest.writer import (
     WEIGHTS,
     Frame,
     fit_headings,
-    shrink,
     write,
 )
 from backscroll.history.plan import NO_DIGEST, DigestContent, DigestLine, Plan, until

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from backscroll import BudgetOptions, events
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
+from backscroll.tokens.counts import Count, MediaCount
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, exceeds, media_of
-from backscroll.tokens.usage import Count, MediaCount
 from tests.fakes import RecordingSession
 
 HAIKU = "claude-haiku-4-5"  # 100 images

@@ -362,12 +362,21 @@ def test_a_plan_of_another_prompt_is_not_adopted():
     assert len(compactions(watched)) == 1
 
 
-def test_a_late_result_ends_it():
-    watched = session()
+def test_a_late_result_comes_behind_it_and_leaves_it():
+    """It is text where it came, so the plan that was made before is as good as ever."""
+    watched = session(at_the_last_moment)
     watched.manager.append(TALK.say("user", "Read."), TALK.call(["slow"], "slow", {}), TALK.say("user", "Go on."))
-    grow(watched, until=lambda: foreseen(watched))
+    last = grow(watched, until=lambda: foreseen(watched))
+    before = lane(watched).foreseen
     watched.manager.append(*TALK.results([("slow", "Here it is.")]))
-    assert not foreseen(watched)
+    assert lane(watched).foreseen is before
+    for number in range(last + 1, last + 30):
+        add_result(watched, number)
+        view = watched.view(BUDGET)  # checks the view
+        if compactions(watched):
+            break
+    assert [found["trigger"] for found in compactions(watched)] == ["threshold"]
+    assert "Later result of run (slow)" in str(view)
 
 
 def test_nothing_is_foreseen_while_a_call_is_open():

@@ -30,7 +30,8 @@ def test_the_newest_view_is_sent_with_one_more_turn():
     for request in model.requests:
         assert list(request.messages) in views
         assert request.system == ""
-        assert problems([*request.messages, {"role": "user", "content": request.prompt}], list(request.messages)) == []
+        sent = [*request.messages, {"role": "user", "content": request.prompt}]
+        assert problems(sent, sent) == []
     assert summary_in(watched.view()).count("Summary number") == 1
 
 

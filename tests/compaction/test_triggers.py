@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from backscroll import BudgetError, ContextManager, events
+from backscroll.view.rendering import WAITING
 from tests.builders import LONG, MessageFactory, add_round, words
 from tests.fakes import RecordingSession, count_quarter
 
@@ -224,16 +225,17 @@ def test_many_short_values_in_arguments_give_way_as_well(dialect):
     assert session.manager.recall("1", limit=100_000).count(",") >= 19_999
 
 
-def test_a_late_result_is_shown_at_its_call_and_reported():
+def test_a_late_result_is_shown_where_it_came_and_reported():
     session = RecordingSession()
     session.manager.append(TALK.say("user", "go"), TALK.call(["a", "b"], "", {}), *TALK.results([("b", "two")]))
     session.manager.append(TALK.say("user", "are you there?"))
     view = session.manager.get_messages_for_request(token_budget=9_000)
-    assert [m["content"] for m in view[2:]] == ["two", "[no result recorded]", "are you there?"]
+    assert [m["content"] for m in view[2:]] == ["two", WAITING, "are you there?"]
     session.manager.append(*TALK.results([("a", "one")]))
-    view = session.manager.get_messages_for_request(token_budget=9_000)
-    assert [m["content"] for m in view[2:]] == ["two", "one", "are you there?"]
-    assert session.names.count(events.LATE_RESULT) == 1
+    again = session.manager.get_messages_for_request(token_budget=9_000)
+    late = "Later result of run (a) [ref:4]:\n<result>\none\n</result>"
+    assert again == [*view, {"role": "user", "content": late}]
+    assert [payload["rule"] for payload in session.payloads(events.HEALED)] == ["open_call", "late_result"]
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
@@ -243,14 +245,18 @@ def test_user_text_with_a_late_result_of_a_dropped_call_is_shown(dialect):
     session.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
     for number in range(30):
         session.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))
-    session.manager.get_messages_for_request(token_budget=4_000)
+    before = session.manager.get_messages_for_request(token_budget=4_000)
     assert states(session)[1] == "left out"
     (message,) = talk.results([("late", "done at last")])
-    message["content"] += talk.say("user", "NEW QUESTION")["content"]
+    question = talk.say("user", "NEW QUESTION")["content"]
+    message["content"] += question
     session.manager.append(message)
     view = session.manager.get_messages_for_request(token_budget=4_000)
-    assert message in view
-    assert events.PLAN_CHANGED in session.names
+    assert view[: len(before)] == before
+    result, *typed = view[-1]["content"]
+    seq = len(session.manager.get_messages()) - 1
+    assert result["text"] == f"Later result of run (late) [ref:{seq}]:\n<result>\ndone at last\n</result>"
+    assert typed == question
 
 
 def test_oversized_ephemeral_message_yields_to_stored_ones():
@@ -310,12 +316,15 @@ def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
     assert len(session.manager._session.lanes["main"].plan.edits) < 30
 
 
-def test_orphan_result_is_stored_hidden_and_reported():
-    """An orphan result stays in the history out of the view and is reported."""
+@pytest.mark.filterwarnings("ignore:message 1 is the result of")
+def test_orphan_result_is_stored_shown_as_text_and_reported():
+    """An orphan result stays in the history, is text in the view and is reported."""
     session = RecordingSession()
     orphan = TALK.results([("nobody", LONG)])[0]
     session.manager.append(TALK.say("user", "go"), orphan, TALK.say("assistant", "hm"))
     assert orphan in session.manager.get_messages()
-    assert orphan not in session.manager.get_messages_for_request(token_budget=9_000)
+    view = session.manager.get_messages_for_request(token_budget=9_000)
+    text = f"Result of an unknown call nobody [ref:1]:\n<result>\n{LONG}\n</result>"
+    assert view == [TALK.say("user", "go"), {"role": "user", "content": text}, TALK.say("assistant", "hm")]
     assert session.names.count(events.ORPHAN_RESULT) == 1
-    assert session.manager.explain()[1].reason == "answers no call of this branch"
+    assert [payload["rule"] for payload in session.payloads(events.HEALED)] == ["unknown_call"]

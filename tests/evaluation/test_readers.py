@@ -379,10 +379,25 @@ def test_a_trajectory_without_history_is_read_from_its_steps() -> None:
     assert only(as_json({"trajectory": trajectory})).messages == [
         {"role": "user", "content": "Fix it."},
         {"role": "assistant", "content": "I look."},
-        {"role": "user", "content": "a.py"},
+        {"role": "user", "content": "a.py", "metadata": {"kind": "observation"}},
         {"role": "assistant", "content": "And then\ncat a.py", "tool_calls": call},
         {"role": "tool", "tool_call_id": "c", "content": "pass"},
     ]
+
+
+def test_answers_of_a_host_without_tool_calls_are_observations() -> None:
+    """In the history of a trajectory all that follow an answer, in a chat those of ReAct; no other message changes."""
+    chat = [
+        {"role": "user", "content": "Observation: the door is open. Close it."},
+        {"role": "assistant", "content": "Action: look()"},
+        {"role": "user", "content": "Observation: it is closed."},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Thank you."},
+    ]
+    kind = {"metadata": {"kind": "observation"}}
+    assert only(as_json(chat)).messages == [*chat[:2], chat[2] | kind, *chat[3:]]
+    trajectory = {"trajectory": [], "history": chat}
+    assert only(as_json(trajectory)).messages == [*chat[:2], chat[2] | kind, chat[3], chat[4] | kind]
 
 
 def test_every_run_of_a_benchmark_is_a_transcript() -> None:

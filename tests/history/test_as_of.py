@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from backscroll.history.history import History
 from backscroll.history.log import MessageAdded
 from backscroll.messages import read_message, validated
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 from tests.builders import conversations
 
 

@@ -14,7 +14,7 @@ from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRec
 from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Excerpt, Plan
 from backscroll.ports import LOST, Record, Stored
 from backscroll.stores.memory import MemoryStore
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
 from tests.history.crafting import OPTIONS
 from tests.history.golden import golden, golden_facts, golden_store

@@ -25,7 +25,7 @@ from backscroll.history.plan import (
 from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import plan_fault
 from backscroll.ports import LOST, Record, Stored
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 
 MESSAGE = {"role": "assistant", "content": [{"type": "compaction", "content": "Well.", "signature": "s"}]}
 FACTS = DigestContent(

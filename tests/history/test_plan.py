@@ -24,7 +24,7 @@ from backscroll.history.plan import (
     untold,
     without,
 )
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 
 LAST = 15
 seqs = st.integers(0, LAST)

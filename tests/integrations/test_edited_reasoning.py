@@ -80,7 +80,7 @@ def test_reasoning_that_is_not_bound_stays():
 
 
 def test_plain_reasoning_stays():
-    plain = [said("one"), thought("first"), said("two")]
+    plain = [said("one"), thought("first", visibility="all"), said("two")]
     context = conversation()
     context.view_now(plain, LARGE)
     edited = [said("other"), *plain[1:]]

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from backscroll.manager import threads
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 
 
 class Clock:

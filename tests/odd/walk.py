@@ -1,4 +1,4 @@
-"""Walk through a session of odd situations, with compactions, resumes, rewinds, forks and lanes: judge each view."""
+"""Walk a session of odd situations, with compactions, resumes, rewinds, forks and lanes, and judge each view."""
 
 import json
 import re
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from backscroll import events
 from backscroll.evaluation.fake_providers import (
     FakeAnthropic,
     FakeBedrock,
@@ -15,9 +16,11 @@ from backscroll.evaluation.fake_providers import (
     FakeOpenAIResponses,
     FakeProviderError,
 )
+from backscroll.evaluation.rank import rank_problems
 from backscroll.manager.importing import ImportingManager
 from backscroll.stores.memory import MemoryStore
 from tests.fakes import count_quarter
+from tests.integrations.amplifier.converters import refusals
 from tests.odd.situations import Message, Situations
 
 _WORD = re.compile(r"w\d+x")
@@ -30,6 +33,8 @@ def refusal(dialect: str, view: list[Message]) -> str:
     system = [message for message in sent if message["role"] == "system"] if dialect != "responses" else []
     rest = [message for message in sent if message not in system]
     bare = [{key: value for key, value in message.items() if key != "metadata"} for message in rest]
+    if dialect == "amplifier":
+        return "; ".join(refusals(sent))
     try:
         match dialect:
             case "openai":
@@ -61,12 +66,13 @@ class Walk:
         """By lane: the newest view."""
         self.shown: set[str] = set()
         """Words that the main lane showed."""
-        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.named: list[tuple[str, dict[str, Any]]] = []
+        """Events, with their payloads."""
 
     def _opened(self, name: str) -> ImportingManager:
         return ImportingManager(
             session=name, store=self.store, budget=self.budget, tokenizer=count_quarter,
-            on_event=lambda event, payload: self.events.append((event, payload)),
+            on_event=lambda event, payload: self.named.append((event, payload)),
         )  # fmt: skip  # one thought
 
     def run(self, steps: int) -> None:
@@ -127,10 +133,19 @@ class Walk:
         """Judge a view. A loop asks a model only where it has something to answer."""
         if not self._has_to_be_answered():
             self.context.append(self.make.question())
-        self.events.clear()
         view = self.context.get_messages_for_request(lane=lane)
         self.faults += [f"{lane}: {fault}" for fault in self._judged(view, lane)]
         self.sent[lane] = view
+
+    def _follows_its_call(self, view: list[Message], words: list[str]) -> bool:
+        """Whether the newest message is a result in time, and only what came between it and its call is behind it."""
+        history = [json.dumps(message) for message in self.context.get_messages()]
+        at = next((at for at, message in enumerate(view) if any(word in json.dumps(message) for word in words)), None)
+        if at is None or "Later result of" in json.dumps(view[at]):
+            return False
+        behind = [word for message in view[at + 1 :] for word in _WORD.findall(json.dumps(message))]
+        first = min((number for number, text in enumerate(history) for word in behind if f"{word} " in text), default=0)
+        return len(history) - first <= 4
 
     def _has_to_be_answered(self) -> bool:
         newest = self.context.get_messages()[-1]
@@ -144,11 +159,15 @@ class Walk:
         newest = self.context.explain()[-1].seq
         if self.dialect != "amplifier" and (said := refusal(self.dialect, view)):
             yield f"refused: {said}"
+        evicted = {seq for name, payload in self.named if name == events.SYSTEM_EVICTED for seq in payload["seqs"]}
+        seqs = [status.seq for status in self.context.explain(lane=lane)]
+        yield from rank_problems(view, history, evicted=[at for at, seq in enumerate(seqs) if seq in evicted])
         text = json.dumps(view)
         words = _WORD.findall(json.dumps(history[-1]))
         said = [message for message in view if _WORD.search(json.dumps(message)) or "[ref:" in json.dumps(message)]
         ends = json.dumps(said[-1])
-        if words and not any(word in ends for word in words) and f"[ref:{newest}" not in ends:
+        shown = any(word in ends for word in words) or f"[ref:{newest}" in ends
+        if words and not shown and not self._follows_its_call(view, words):
             yield f"the newest message {words} is not the newest of the view"
         for status in self.context.explain(lane=lane):
             message = history[status_index(history, status, self.context)]

@@ -164,6 +164,7 @@ def test_public_names():
         "ModelProfile",
         "NativeCompaction",
         "NativeRequest",
+        "OpenCall",
         "Protection",
         "RecallResult",
         "ReferenceNotFoundError",

@@ -11,7 +11,11 @@ from backscroll.messages import read_message
 from tests.real import RECORDED, needs_recordings
 
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
-pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
+pytestmark = [
+    needs_recordings,
+    pytest.mark.filterwarnings("ignore:the digest of lane"),
+    pytest.mark.filterwarnings(r"ignore:\d+ messages of the user in a row"),
+]
 _USUAL = 4  # transcripts of each file that are not left to the long run
 _SMALL = 4_000_000  # bytes of a file
 REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")
@@ -56,7 +60,7 @@ def test_everything_left_out_returns_verbatim_by_reference(file, rest):
             continue
         refs, recalled, messages = references(view), {}, manager.get_messages()
         for found in manager.explain():
-            if found.state == "whole" or found.reason == "answers no call of this branch":
+            if found.state == "whole":
                 continue
             if found.state == "without reasoning":
                 continue  # sealed, and for its provider alone

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.messages import read_message
+from backscroll.tokens.counts import Count, MediaCount
 from backscroll.tokens.engines.measurer import Measurer
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.usage import (
     CALL_TOKENS,
     MESSAGE_TOKENS,
     CalibratorSnapshot,
-    Count,
     Estimate,
-    MediaCount,
     Report,
     UsageCalibrator,
     estimate_count,

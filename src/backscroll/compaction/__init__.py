@@ -9,6 +9,7 @@ Deciding:
 - `pipeline.py`       the first trigger: the order of strategies, when to stop, and the last resort
 - `cache_pricing.py`  the second trigger: clearing a batch of old results if that pays at cache prices
 - `last_resort.py`    cutting required messages if these alone do not fit
+- `long_turns.py`     outputs of tools that come as messages of a user
 - `required.py`       what every view requires, and `result.py` and `report.py` what a compaction did
 - `working_set.py`    what the agent works by, which compactions spare
 - `trim.py`           leaving out messages on request
@@ -25,10 +26,13 @@ Writing:
 - `digest/stale_lines.py`     lines that an edit removed
 - `digest/overwritten.py`     lines that left a file when it was overwritten
 - `stale_excerpts.py`         taking these lines out of excerpts and previews
-- `digest/user_rules.py`      sentences in which a user states a rule
+- `digest/user_rules.py`      sentences in which a user states a rule, and how strong it is
+- `digest/rule_markers.py`    the words that state rules, by language
+- `digest/repeated.py`        lines that hosts put into every message of a user
 - `digest/outdated.py`        statements that a user replaced
 - `digest/notes.py`           the digest lines of one turn
+- `digest/tallies.py`         lines of turns merged
 - `digest/writer.py`          the digest
-- `digest/appending.py`       a digest that begins with the one before
+- `digest/appending.py`       a digest that begins with the one before, and `digest/shrinking.py` a shorter one
 - `summarization.py`          summaries by a model, which `verification/` checks
 """

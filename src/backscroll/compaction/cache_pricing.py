@@ -7,7 +7,7 @@ once. So it is done in batches large enough to pay, and never result by result.
 
 from collections.abc import Sequence
 
-from backscroll.compaction.candidates import CandidatePart, Window
+from backscroll.compaction.candidates import CandidatePart, Window, is_outcome
 from backscroll.compaction.options import CachePricing
 from backscroll.history.plan import Clear
 
@@ -54,7 +54,7 @@ def _candidates(window: Window, spared: int) -> list[CandidatePart]:
         [
             candidate
             for candidate in window.parts_of(unit, ("result", "media"))
-            if candidate.part.id is not None and not candidate.is_spared and window.tokens(candidate.count) > _LEAST
+            if is_outcome(candidate.part) and not candidate.is_spared and window.tokens(candidate.count) > _LEAST
         ]
         for unit in window.units
         if not (unit.floor or unit.unseen)

@@ -26,9 +26,11 @@ from backscroll.history.plan import (
 )
 from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
+from backscroll.messages.same_data import once
 from backscroll.messages.structure import Pieces, at_ends, joined, pieces_of
+from backscroll.tokens.counts import Count
 from backscroll.tokens.model_profiles import ModelProfile
-from backscroll.tokens.usage import Count, Estimate, estimate_count, estimate_message
+from backscroll.tokens.usage import Estimate, estimate_count, estimate_message
 from backscroll.view.context import RenderContext
 from backscroll.view.rendering import clipped, masked
 from backscroll.view.view import View
@@ -155,7 +157,10 @@ class Window:
 
     def part(self, unit: CandidateGroup, entry: Entry, number: int) -> CandidatePart:
         """Return a part in its present state."""
-        return CandidatePart(unit, entry, number, entry.reading.parts[number], self._present(unit, entry, number))
+        part = entry.reading.parts[number]
+        if part.kind == "result" and (text := once(part.text)) is not part.text:
+            part = part._replace(text=text)  # a copy of the same data must not take half of the room
+        return CandidatePart(unit, entry, number, part, self._present(unit, entry, number))
 
     def tokens(self, count: Count) -> int:
         """Return the upper estimate of a count."""
@@ -331,6 +336,11 @@ def within(gap: Gap, seqs: Mapping[int, CandidateGroup]) -> list[int]:
     return [seq for seq in seqs if gap.first <= seq <= gap.last]
 
 
+def is_outcome(part: Part) -> bool:
+    """Return whether a part is a result, or media in one. A result that a user's message holds answers no call."""
+    return part.id is not None or part.kind == "result"
+
+
 def _is_call(candidate: CandidatePart) -> bool:
     return candidate.part.kind == "call"
 
@@ -374,7 +384,7 @@ def build_window(
             floor=not floor.isdisjoint(segment.group.members),
             recent=False,
             unseen=segment.group.members[-1] > seen
-            and any(e.seq > seen and e.reading.results for e in segment.entries),
+            and any(e.seq > seen and e.reading.outcomes for e in segment.entries),
             edits={(edit.seq, edit.part): edit for edit in segment.edits},
             kept=segment.group.first <= kept[0] or segment.group.members[-1] >= kept[1],
             in_place=in_place.intersection(segment.group.members) if in_place else in_place,
@@ -401,7 +411,7 @@ def protect_recent(window: Window, recent: int, results: int, *, cut_kept: bool 
     spared = found = 0
     for unit in reversed(window.units):
         spared += unit.tokens
-        held = sum(len(entry.reading.results) for entry in unit.entries)
+        held = sum(entry.reading.outcomes for entry in unit.entries)
         among = held > 0 and found < results
         found += held
         unit.recent = among or spared <= recent

@@ -18,6 +18,7 @@ from backscroll.history.history import History
 from backscroll.history.log import (
     CompactionSkipped,
     Foreseen,
+    HealingBegun,
     LaneEvent,
     LaneSnapshot,
     NativeMade,
@@ -124,8 +125,12 @@ class LaneState:
     """Entries whose reasoning would be `stale` if a request were sent now, because of the present system prompt or of
     what this process has not got.
     """
-    healed: set[tuple[int, HealRule]] = field(default_factory=set)
-    """What was reported as healed: messages by `seq`, and the rule of each."""
+    ends_with_answer: bool = False
+    """True once it was reported that a request ends with the model's own text, which the model refuses."""
+    healed: set[tuple[int, HealRule]] | None = field(default_factory=set)
+    """What was reported as healed: messages by `seq`, and the rule of each. `None`: nothing is, for a lane that only
+    shows what would be sent.
+    """
     last_compaction: CompactionResult | None = None
     little: int = 0
     """Consecutive compactions that freed too little, because nearly all of the budget is required."""
@@ -162,6 +167,8 @@ class LaneState:
                 self._observed(event)
             case Overflowed():
                 self._overflowed(event)
+            case HealingBegun():
+                self._begin_healing()
             case RequestRecorded():
                 self._requested(event)
             case SummaryMade():
@@ -212,8 +219,14 @@ class LaneState:
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
         self._end_foresight()
-        self.plan = self.plan if self.plan.heals else replace(self.plan, heals=True)
+        self._begin_healing()
         self.refused, self._guessed = event, event.limit is None and not self.calibrator.informed
+
+    def _begin_healing(self) -> None:
+        """Heal from now on what views showed as it is."""
+        if not self.plan.heals:
+            self._end_foresight()
+            self.plan = replace(self.plan, heals=True)
 
     def rewound(self, to: int) -> None:
         """Apply a rewind to `to`: edits of later entries have nothing to edit."""

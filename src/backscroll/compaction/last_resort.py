@@ -8,7 +8,7 @@ messages are never cut.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
+from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window, is_outcome
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.compaction.strategies.truncate import drop_unit
 from backscroll.history.plan import Clear, Edit, Excerpt
@@ -60,7 +60,7 @@ def _newest_results(builder: PlanBuilder, window: Window) -> Iterable[CandidateP
 
 
 def _older_results(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
-    return (found for found in _parts(builder, window, _any, "result", "media") if found.part.id is not None)
+    return (found for found in _parts(builder, window, _any, "result", "media") if is_outcome(found.part))
 
 
 def _agent_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:

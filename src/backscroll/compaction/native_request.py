@@ -12,8 +12,8 @@ from backscroll.history.plan import Plan
 from backscroll.messages import Message, ParsedMessage, read_message
 from backscroll.messages.compactions import NativeAnswer, read_answer
 from backscroll.ports import Ask, BackgroundTask, Operation
+from backscroll.tokens.counts import Counts
 from backscroll.tokens.known_models import vendor_of
-from backscroll.tokens.usage import Counts
 
 
 class NativeRequest(NamedTuple):

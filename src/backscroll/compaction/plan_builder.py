@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from backscroll.compaction.candidates import Window, build_window, within
 from backscroll.compaction.digest.appending import grow
-from backscroll.compaction.digest.writer import Frame, shrink
+from backscroll.compaction.digest.shrinking import shrink
+from backscroll.compaction.digest.writer import Frame
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.quotes import quotes, system_quotes

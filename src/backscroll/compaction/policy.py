@@ -12,6 +12,7 @@ from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.long_turns import long_user_messages
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.native import LARGEST, with_block
@@ -364,6 +365,7 @@ def recorded(
     done = result_of(lane.name, builder, used, after, trigger)
     reports = [*reports_of(done, builder), *rules_left_out(lane.name, builder)]
     reports += [*in_place_left_out(lane.name, builder), *attachments_left_out(lane.name, builder)]
+    reports += long_user_messages(lane.name, builder)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in builder.fresh), default=expired)
     view = builder.view

@@ -14,7 +14,7 @@ BY = "asked for"
 
 
 def _of_tools(unit: "CandidateGroup") -> bool:
-    return any(entry.reading.calls or entry.reading.results for entry in unit.entries)
+    return any(entry.reading.calls or entry.reading.outcomes for entry in unit.entries)
 
 
 KINDS: "Mapping[str, Callable[[CandidateGroup], bool]]" = {

@@ -29,7 +29,9 @@ def keys(value: dict[str, Any]) -> str:
     return f"keys: {', '.join(shown) or 'none':.80}"
 
 
-# Chat: unchanged messages
+# Chat: unchanged messages, but that observations of ReAct are marked
+
+_REACT = "Observation: "
 
 
 def chat(records: list[Record], name: str) -> Transcript:
@@ -38,7 +40,7 @@ def chat(records: list[Record], name: str) -> Transcript:
     if "role" not in records[0].value:
         records = records[1:]
         reasons["line about the session"] += 1
-    messages = _checked(records, name)
+    messages = observed(_checked(records, name), begin=_REACT)
     return Transcript(name, dialect(messages), messages, dict(reasons))
 
 
@@ -48,7 +50,7 @@ def conversation(record: Record, name: str) -> Transcript:
     if record.value.get("system"):
         # In Anthropic's and Bedrock's request bodies it is separate from the messages, so it counts as overhead.
         reasons["system prompt outside the messages"] += 1
-    messages = _checked(_within(record, "messages"), name)
+    messages = observed(_checked(_within(record, "messages"), name), begin=_REACT)
     return Transcript(name, dialect(messages), messages, dict(reasons))
 
 
@@ -224,7 +226,7 @@ def swe_agent(record: Record, name: str) -> Transcript:
     """Read the `history` of a trajectory file, or without one the steps of its `trajectory`."""
     history = record.value.get("history")
     if isinstance(history, list) and history:
-        messages = [_request_keys(message) for message in _checked(_within(record, "history"), name)]
+        messages = observed([_request_keys(message) for message in _checked(_within(record, "history"), name)])
         return Transcript(name, "swe-agent", messages)
     messages = []
     for place, step in _within(record, "trajectory") if isinstance(record.value.get("trajectory"), list) else ():
@@ -232,6 +234,27 @@ def swe_agent(record: Record, name: str) -> Transcript:
             raise bad(name, f"{place}: expected a step, found {kind(step)}")
         messages += _step(step, first=not messages)
     return Transcript(name, "swe-agent", messages)
+
+
+def observation(message: Message) -> Message:
+    """Return a message of role `user` as what a tool gave."""
+    return {**message, "metadata": {**(message.get("metadata") or {}), "kind": "observation"}}
+
+
+def observed(messages: list[Message], *, begin: str = "") -> list[Message]:
+    """Return messages where those of a user that follow an answer without calls are observations.
+
+    Args:
+        messages: The messages.
+        begin: How such a message begins; empty if it may begin in any way.
+    """
+    found: list[Message] = []
+    for before, message in zip([{}, *messages], messages, strict=False):
+        text = message.get("content")
+        answers = before.get("role") == "assistant" and not before.get("tool_calls") and message["role"] == "user"
+        is_one = answers and (not begin or (isinstance(text, str) and text.startswith(begin)))
+        found.append(observation(message) if is_one else message)
+    return found
 
 
 def _request_keys(message: Message) -> Message:
@@ -255,7 +278,7 @@ def _step(step: dict[str, Any], first: bool) -> list[Message]:
     if isinstance(calls, list) and len(calls) == 1 and isinstance(calls[0], dict):
         result: Message = {"role": "tool", "tool_call_id": calls[0].get("id"), "content": observed}
         return [*before, {"role": "assistant", "content": said, "tool_calls": calls}, result]
-    return [*before, {"role": "assistant", "content": said}, {"role": "user", "content": observed}]
+    return [*before, {"role": "assistant", "content": said}, observation({"role": "user", "content": observed})]
 
 
 # tau-bench: a list of runs

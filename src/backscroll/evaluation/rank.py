@@ -55,8 +55,9 @@ class RankCase:
         return "\n".join(
             plain(text)
             for message, speaker in zip(self.history, self.speakers, strict=True)
-            for text in _said(message, speaker)
-            if speaker in speakers
+            for who in _speakers_in(message, speaker)
+            if who in speakers
+            for text in _said(message, who)
         )
 
     def own_texts(self, role: str) -> Iterator[tuple[int, str]]:
@@ -181,7 +182,7 @@ def _said(message: Message, speaker: Speaker) -> list[str]:
         return [typed_in(shape.text)]
     if speaker == "tool":
         answers = [text for _, content in shape.answers for text in said_in(content)]
-        return answers if message.get("role") == "tool" else [*answers, shape.text]
+        return answers if shape.answers or message.get("role") == "tool" else [shape.text]
     return [shape.text]
 
 
@@ -189,9 +190,15 @@ def _each(case: RankCase, speaker: Speaker) -> list[str]:
     return [
         plain(text)
         for message, found in zip(case.history, case.speakers, strict=True)
-        for text in _said(message, found)
-        if found == speaker
+        if speaker in _speakers_in(message, found)
+        for text in _said(message, speaker)
     ]
+
+
+def _speakers_in(message: Message, speaker: Speaker) -> tuple[Speaker, ...]:
+    """Return who speaks in a message: next to results in blocks, the user may say something as well."""
+    by_both = speaker == "tool" and message.get("role") == "user" and Shape(message).answers and Shape(message).text
+    return ("tool", "user") if by_both else (speaker,)
 
 
 def _typed(case: RankCase) -> list[str]:

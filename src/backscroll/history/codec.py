@@ -16,6 +16,7 @@ from backscroll.history.log import (
     CompactionSkipped,
     Foreseen,
     GroupSnapshot,
+    HealingBegun,
     HistorySnapshot,
     IdempotencyKeyUsed,
     LaneOpened,
@@ -42,8 +43,9 @@ from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored
+from backscroll.tokens.counts import Count
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Count, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
 
 FORMAT = 4
 """Of everything written today. Format 1 did not record which groups a message joins; formats before 3 packed nothing of
@@ -397,6 +399,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     LaneOpened: ("lane", lambda event: {"lane": event.lane}),
     PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
     UsageObserved: ("usage", _observed),
+    HealingBegun: ("heals", lambda event: {"lane": event.lane}),
     Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
     Rewound: ("rewind", lambda event: {"to": event.to}),
     SystemPromptRecorded: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
@@ -419,6 +422,7 @@ _READERS: Mapping[str, Callable[[Body], LogEvent]] = {
     "lane": lambda body: LaneOpened(body["lane"], body["plan"]),
     "pin": lambda body: PinChanged(body["seq"], body["pinned"]),
     "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"]), body.get("cached"), body.get("written")),
+    "heals": lambda body: HealingBegun(body["lane"]),
     "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
     "rewind": lambda body: Rewound(body["to"]),
     "prompt": lambda body: SystemPromptRecorded(body["digest"], body["text"]),

@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from backscroll.messages import ParsedMessage
 from backscroll.messages.contents import matched
 from backscroll.messages.parts import Path
+from backscroll.messages.reader import ParsedMessage
 
 MOST_OPEN = 1_000  # calls waiting for a result; beyond this number the oldest is abandoned
 
@@ -124,6 +124,11 @@ class GroupIndex:
         """Yield every call without a result, with its id, in the order that `reopen` expects."""
         return ((call, each) for call, waiting in self._open.items() for each in waiting)
 
+    @property
+    def serves(self) -> bool:
+        """True if any call of a server's tool has no result."""
+        return bool(self._serving)
+
     def serving(self) -> Iterator[tuple[str, MessageGroup]]:
         """Yield every call of a server tool without a result, with its group."""
         return iter(self._serving.items())
@@ -159,9 +164,9 @@ class GroupIndex:
         target: MessageGroup | None = None
         merged: list[MessageGroup] = []
         orphans: list[Path] = []
-        listed = {index for index, _, _ in late}
-        self.late = []
+        listed = {index for index, _, _ in late} if late else ()
         timely: list[tuple[int, int]] = []
+        self.late = []
         for index, (answered, path) in enumerate(reading.results):
             if answered not in self._open:
                 orphans.append(path)
@@ -177,7 +182,7 @@ class GroupIndex:
             target = self._together(target, group, merged)
         self.answered = frozenset(timely)
         if target is not None:
-            target.answered |= self.answered
+            target.answered.update(timely)
         for call in reading.served:
             if (server := self._serving.pop(call, None)) is not None:
                 server.serving -= 1
@@ -222,12 +227,14 @@ class GroupPreview:
         self._opened: dict[str, list[tuple[int, int, int]]] = {}
         """By call: the first `seq` of its group, its own, and its number in the message."""
         self._answered: dict[str, int] = {}
-        self._serving = {call: group.first for call, group in turns.serving()}
+        self._serving = {call: group.first for call, group in turns.serving()} if turns.serves else {}
         self._went_on, self._last_role = turns.turns, turns.last_role
 
     def of(self, seq: int, reading: ParsedMessage) -> Joining:
         """Return what the next message joins."""
-        if not (reading.results or reading.calls or reading.serves or reading.served):
+        if not (reading.results or reading.continues or reading.serves or reading.served):
+            for number, call in enumerate(reading.calls):
+                self._opened.setdefault(call, []).append((seq, seq, number))
             self._note(seq, reading, seq)
             return ALONE
         if reading.by_name:
@@ -241,12 +248,15 @@ class GroupPreview:
                 late.append((index, *found[1:]))
             else:
                 joined.add(found[0])
-        joined |= {found[0] for program in reading.continues if (found := self._look(program)) is not None}
-        joined |= {self._serving.pop(call) for call in reading.served if call in self._serving}
-        first = min(joined, default=seq)
+        if reading.continues:
+            joined |= {found[0] for program in reading.continues if (found := self._look(program)) is not None}
+        if reading.served:
+            joined |= {self._serving.pop(call) for call in reading.served if call in self._serving}
+        first = min(joined) if joined else seq
         for number, call in enumerate(reading.calls):
             self._opened.setdefault(call, []).append((first, seq, number))
-        self._serving |= dict.fromkeys(reading.serves, first)
+        if reading.serves:
+            self._serving |= dict.fromkeys(reading.serves, first)
         self._note(seq, reading, first, shown_apart=bool(late))
         return Joining(tuple(sorted(joined)), tuple(late))
 
@@ -294,7 +304,7 @@ def goes_on(reading: ParsedMessage, last_role: str) -> bool:
 
 def newer(turns: tuple[_Turn, ...], turn: _Turn) -> tuple[_Turn, ...]:
     """Return the newest two turns of different groups."""
-    return (turn, *[other for other in turns if other[1] != turn[1]][:1])
+    return (turn, turns[0]) if turns and turns[0][1] != turn[1] else (turn, *turns[1:])
 
 
 def went_on(turns: tuple[_Turn, ...], call: int, first: int) -> bool:

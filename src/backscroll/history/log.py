@@ -9,10 +9,11 @@ from typing import Literal, NamedTuple
 
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange
-from backscroll.messages import Message
 from backscroll.messages.parts import Path
+from backscroll.messages.validation import Message
+from backscroll.tokens.counts import Counts
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Counts, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,13 @@ class Overflowed(LaneEvent):
     """The upper estimate of that request."""
     limit: int | None = None
     """Tokens that the provider would have accepted, if it said so."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealingBegun(LaneEvent):
+    """Views of the lane heal odd messages from now on: its plan is of an older version, and the provider refused it."""
+
+    lane: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +407,6 @@ class Checkpoint:
 
 LogEvent = (
     LaneOpened | MessageAdded | IdempotencyKeyUsed | PlanRecorded | PinChanged | UsageObserved | Rewound
-    | CompactionSkipped | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade | SummaryFailed | NativeMade
-    | Lost | Checkpoint
+    | CompactionSkipped | HealingBegun | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade
+    | SummaryFailed | NativeMade | Lost | Checkpoint
 )  # fmt: skip  # one union

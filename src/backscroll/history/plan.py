@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from backscroll.history.ranges import SeqRange, covers, united, up_to
-from backscroll.tokens.usage import Count, Counts
+from backscroll.tokens.counts import Count, Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ GAPS = (Truncate, Digest, Native)
 
 Edit = Excerpt | Clear | Truncate | Digest | Native
 
-NoteKind = Literal["user", "rule", "turn", "line", "error", "prose", "system", "developer"]
+NoteKind = Literal["user", "pasted", "rule", "turn", "line", "error", "prose", "system", "developer"]
 RANKED: tuple[NoteKind, ...] = ("system", "developer")
 """Kinds of digest lines from a message of that role."""
 LINES = ("line", "error")
@@ -90,13 +90,14 @@ class DigestLine(NamedTuple):
     first: int
     last: int
     kind: NoteKind
-    """`user`: what a user wrote; `rule`: a user's sentence that states a rule, word for word; `turn`: what the agent
-    did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all these
-    entries, at most one; `system` and `developer`: what a message of that role says.
+    """`user`: what a user wrote; `pasted`: what a user may have pasted, which states no rule; `rule`: a user's sentence
+    that states a rule, word for word; `turn`: what the agent did, in one line; `line` and `error`: a line of a message,
+    word for word; `prose`: a model's summary of all these entries, at most one; `system` and `developer`: what a
+    message of that role says.
     """
     text: str
     by: str = ""
-    """Author of a `prose` line, as in `SummaryMade.by`."""
+    """Author of a `prose` line, as in `SummaryMade.by`; the name of the user whose words they are, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +206,13 @@ class Plan:
 
 
 def plan_of_new_lane(plan: Plan) -> Plan:
-    """Return the plan from which a lane starts that sent nothing yet."""
-    return replace(plan, waited=(), heals=True) if plan.waited or not plan.heals else plan
+    """Return the plan from which a lane starts that sent nothing yet. A call that it leaves out is not shown with its
+    result, so that still comes by itself.
+    """
+    if not plan.waited and plan.heals:
+        return plan
+    gaps = list(plan.gaps())
+    return replace(plan, waited=tuple([call for call in plan.waited if covers(gaps, call[0])]), heals=True)
 
 
 def same_view(one: Plan, other: Plan) -> bool:

@@ -9,7 +9,7 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from backscroll.history.plan import (
 )
 from backscroll.history.ranges import SeqRange
 from backscroll.ports import LOST, Stored
-from backscroll.tokens.usage import Count, Counts, MediaCount
+from backscroll.tokens.counts import Count, Counts, MediaCount
 
 _MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes
@@ -241,7 +241,7 @@ def without_lost(plan: Plan) -> Plan:
 def _native(block: NativeBlock) -> Body:
     return {
         "message": block.message, "counts": block.counts, "last": block.last, "after": block.after,
-        "quotes": [note[:4] for note in block.quotes], "notes": [note[:4] for note in block.notes],
+        "quotes": _written(block.quotes), "notes": _written(block.notes),
         "digest": _digest(block.digest), "edits": [_edit(each) for each in block.edits], "model": block.model,
     }  # fmt: skip  # one thought
 
@@ -252,12 +252,15 @@ def read_counts(raw: list[list[Any]]) -> Counts:
 
 
 def _digest(digest: DigestContent) -> Body:
-    notes = [note if note.by else note[:4] for note in digest.notes]  # nearly all lines have no author
-    rest: Body = {"weights": digest.weights, "spare": [note[:4] for note in digest.reserve]}
+    rest: Body = {"weights": digest.weights, "spare": _written(digest.reserve)}
     if digest.removed:
         rest["removed"] = digest.removed
     begun = {"begun": digest.begun} if digest.begun else {}
-    return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens, **begun}
+    return {"notes": _written(digest.notes), "rest": _packed(rest), "told": digest.covered_tokens, **begun}
+
+
+def _written(notes: Iterable[DigestLine]) -> list[Any]:
+    return [note if note.by else note[:4] for note in notes]  # nearly all lines have no author
 
 
 def _read_notes(raw: list[list[Any]]) -> tuple[DigestLine, ...]:

@@ -24,7 +24,7 @@ from backscroll.history.log import (
 )
 from backscroll.history.plan import GAPS, Edit, Excerpt, Native, Plan
 from backscroll.messages import Message, read_message
-from backscroll.tokens.usage import Count, Counts
+from backscroll.tokens.counts import Count, Counts
 
 _MOST = 2**53
 """An upper bound of all numbers of tokens, messages and characters, which every JSON reader keeps exact."""

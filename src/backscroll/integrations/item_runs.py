@@ -1,14 +1,15 @@
 """Items of the Responses API in runs, one for each stored message. Only new items are read at each step.
 
 One response of a model is several items. They stay together, so that reasoning is never parted from what followed it:
-a run is all items in a row that a model made, or one item of anybody else.
+a run is all items in a row that a model made, or one item of anybody else. A message behind a call begins another run:
+the call was sent without its result, and this is what the model answered.
 """
 
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from backscroll.messages.items import role_of
+from backscroll.messages.items import PAIRS, role_of
 
 Item = Any
 """An input item: a dict, or an object of the openai client."""
@@ -82,9 +83,27 @@ class Grouping:
         return Runs(items, self._starts, self._end)
 
     def _close(self, items: Sequence[Item], stretch: list[int]) -> None:
-        """Begin one run for items of the model in a row; if all are messages, one for each."""
-        messages = all(kind_of(items[at]) == "message" for at in stretch)
-        self._starts.extend(stretch if messages else stretch[:1])
+        """Begin the runs of items of the model in a row; where all of a response are messages, one for each."""
+        for response in _responses(items, stretch):
+            messages = all(kind_of(items[at]) == "message" for at in response)
+            self._starts.extend(response if messages else response[:1])
+
+
+def _responses(items: Sequence[Item], stretch: list[int]) -> list[list[int]]:
+    """Part items of the model in a row before each message behind a call, with the reasoning that led to it."""
+    found: list[list[int]] = [[]]
+    called = False
+    for at in stretch:
+        kind = kind_of(items[at])
+        if kind == "message" and called:
+            thought = len(found[-1])
+            while kind_of(items[found[-1][thought - 1]]) == "reasoning":
+                thought -= 1
+            found.append(found[-1][thought:])
+            del found[-2][thought:]
+        called = kind in PAIRS or (called and kind != "message")
+        found[-1].append(at)
+    return found
 
 
 def plain(item: Item) -> dict[str, Any]:

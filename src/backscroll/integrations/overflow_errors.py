@@ -37,6 +37,7 @@ _RATE = re.compile(
     r"rate[ _-]?limit|too many requests|throttling ?(?:error|exception)|service ?unavailable|tokens per (?:minute|day)",
     re.IGNORECASE,
 )
+_INVALID = 400  # the status of a request that its provider does not take
 _SEARCHED = 4_000  # characters of an error
 _DEEPEST = 6  # nested causes and mappings
 _FIELDS = ("message", "msg", "code", "type", "error", "body", "error_type", "exception", "stop_reason")
@@ -55,6 +56,11 @@ def is_overflow(error: object) -> bool:
     if _RATE.search(text):
         return False
     return any(form.search(text) for form in _SIZED) or bool(_UNSIZED.search(text))
+
+
+def is_refusal(error: object) -> bool:
+    """Return whether a provider refused a request as invalid: status 400, in the field where a client has it."""
+    return any(getattr(error, name, None) == _INVALID for name in ("status_code", "code", "status"))
 
 
 def overflow_sizes(error: object) -> tuple[int | None, int | None]:

@@ -30,7 +30,13 @@ from backscroll.session.request import compact, compact_for_model, trim
 from backscroll.session.state import Write
 from backscroll.session.store_sync import warm
 from backscroll.session.summaries import begin_summary, summary_made
-from backscroll.session.usage_reports import observe_notes, observe_overflow, observe_usage, reject_usage
+from backscroll.session.usage_reports import (
+    observe_notes,
+    observe_overflow,
+    observe_refusal,
+    observe_usage,
+    reject_usage,
+)
 from backscroll.session.window_report import usage, usage_as_stored
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
@@ -279,6 +285,17 @@ class ManagerBase(ABC):
             lane: The lane whose view was sent.
         """
         observe_overflow(self._session, lane, requested_tokens, limit_tokens)
+
+    def observe_refusal(self, *, lane: str = "main") -> None:
+        """Record that the provider refused the lane's last view for another reason than its size.
+
+        A view under a plan that an older version stored shows odd messages as they are, as long as the provider's cache
+        may hold them. After a refusal it heals them.
+
+        Args:
+            lane: The lane whose view was sent.
+        """
+        observe_refusal(self._session, lane)
 
     def _warm(self) -> Operation[None]:
         yield from warm(self._session)

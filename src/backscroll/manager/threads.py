@@ -10,7 +10,7 @@ from contextvars import copy_context
 from threading import Thread, local
 from typing import Any, Protocol
 
-from backscroll.tokens.usage import Count
+from backscroll.tokens.counts import Count
 
 _SLICE = 0.001  # seconds that work in the background keeps the interpreter's lock
 _PAUSE = 0.0001  # seconds that it then leaves to threads that wait for the lock

@@ -29,8 +29,8 @@ SENT: dict[HealRule, str] = {
     "empty_text": "blocks without content are left out",
     "lone_surrogate": "characters that no client can encode are sent as U+FFFD",
     "reasoning_alone": "reasoning without what it led to is left out",
-    "open_call": "a placeholder is sent as the result of a call that has none",
+    "open_call": "a placeholder is sent as the result of a call that has none (`open_calls()` lists these)",
     "result_not_text": "the value is sent as JSON text",
-    "data_twice": "the second copy of the same data is replaced by a word",
+    "data_twice": "the second copy of the same data is replaced by a few words",
 }
 """What a view holds instead, by rule."""

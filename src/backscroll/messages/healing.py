@@ -14,8 +14,9 @@ from backscroll.messages.contents import CALLS, RESPONSES, held, is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.items import is_envelope, kind_of
 from backscroll.messages.parts import Part, compact
-from backscroll.messages.reader import ParsedMessage
-from backscroll.messages.rewriter import plain
+from backscroll.messages.reader import ParsedMessage, read_message
+from backscroll.messages.rewriter import plain, replace, replaceable
+from backscroll.messages.same_data import ABOVE, once, same_json
 from backscroll.messages.server_tools import server_call, server_result
 from backscroll.messages.validation import Message
 
@@ -65,29 +66,27 @@ def is_object(text: str) -> bool:
     return text.startswith("{") and text.endswith("}") and _parses(text)
 
 
+_decode = json.JSONDecoder().decode
+"""Made once: `json.loads` takes a third longer for the few words of most arguments."""
+
+
 def _parses(text: str) -> bool:
     try:
-        json.loads(text)
+        _decode(text)
     except (ValueError, RecursionError):
         return False
     return True
 
 
-def is_suspect(reading: ParsedMessage, *, chat: bool) -> bool:
-    """Return whether a message may need healing. Called for every message, so it must be cheap.
-
-    Args:
-        reading: The message.
-        chat: Its results answer calls in the shape of OpenAI's chat completions.
-    """
+def is_suspect(reading: ParsedMessage) -> bool:
+    """Return whether a message may need healing. Called for every message, so it must be cheap."""
     parts = reading.parts
     if not parts or reading.serves or reading.served:
         return True
     for part in parts:
-        text = part.text
+        text, kind = part.text, part.kind
         if not text.isascii() and _LONE.search(text):
             return True
-        kind = part.kind
         if kind == "text":
             if not text or text.isspace():
                 return True
@@ -97,11 +96,25 @@ def is_suspect(reading: ParsedMessage, *, chat: bool) -> bool:
         elif kind == "result":
             odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
             odd = odd or part.path[-2:] == ("toolResult", "content")
-            if odd and (chat or len(part.path) > 1):
+            if odd or "structured" in text:
                 return True
         elif kind == "reasoning" and part.form == "string" and part.path[0] == "content":
             return True
     return parts[-1].kind == "reasoning"
+
+
+def _without_copies(message: Message, rules: dict[HealRule, None]) -> Message:
+    """Return the message with one copy of data that a result holds twice."""
+    reading = read_message(message)
+    texts = {
+        number: text
+        for number, part in enumerate(reading.parts)
+        if part.kind == "result" and replaceable(reading, part) and (text := once(part.text)) != part.text
+    }
+    if not texts:
+        return message
+    rules["data_twice"] = None
+    return replace(message, reading, texts)
 
 
 def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ()) -> Healed:
@@ -115,8 +128,9 @@ def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ())
     rules: dict[HealRule, None] = {}
     if _has_lone(message):
         message, rules["lone_surrogate"] = _encodable(message), None
-    mending = _Mending(rules, chat, alone)
-    found = mending.contents(message) if is_content(message) else mending.message(message)
+    message = _without_copies(message, rules)
+    healer = _Healer(rules, chat, alone)
+    found = healer.contents(message) if is_content(message) else healer.message(message)
     if found is not None and not rules:
         return Healed(message, ())
     return Healed(found, tuple(rules))
@@ -149,14 +163,14 @@ def _blank(text: Any) -> bool:
     return type(text) is str and (not text or text.isspace())
 
 
-class _Mending:
-    """Mends one message, and notes the rules that it needed."""
+class _Healer:
+    """Heals one message, and notes the rules that it needed."""
 
     def __init__(self, rules: dict[HealRule, None], chat: bool, alone: Collection[str]) -> None:
         self._rules, self._chat, self._alone = rules, chat, alone
 
     def message(self, message: Message) -> Message | None:
-        role, content = message["role"], message.get("content")
+        role, content, given = message["role"], message.get("content"), message
         if role in ("tool", "function"):
             message = self._answer(message, content)
             content = message.get("content")
@@ -167,12 +181,12 @@ class _Mending:
         message = self._calls(message)
         if content not in (None, [], "") and not _blank(content):
             return message
-        return self._empty(message, role, "content")
+        return self._empty(message, role, "content", given)
 
     def contents(self, message: Message) -> Message | None:
         parts = message["parts"]
         message, left = self._blocks_of(message, parts if type(parts) is list else [], "parts")
-        return message if left else self._empty(message, message["role"], "parts")
+        return message if left else self._empty(message, message["role"], "parts", message)
 
     def _blocks_of(self, message: Message, blocks: list[Any], key: str) -> tuple[Message, list[Any]]:
         left = self._blocks(blocks, key)
@@ -182,16 +196,16 @@ class _Mending:
         same = len(left) == len(blocks) and all(one is other for one, other in zip(left, blocks, strict=True))
         return (message, blocks) if same else ({**message, key: left}, left)
 
-    def _empty(self, message: Message, role: str, key: str) -> Message | None:
+    def _empty(self, message: Message, role: str, key: str, given: Message) -> Message | None:
         """Return a message without content: nothing for a model's, a marker for a user's, which a request may end
-        with.
+        with. The marker has the form of what was given.
         """
         if message.get("tool_calls") or any(message.get(name) for name in _CARRIES):
             return {**message, key: ""} if message.get(key) == [] else message
         self._rules["empty_text"] = None
         if role != "user":
             return None
-        return {**message, key: plain(role, EMPTY, message)[key]}
+        return {**message, key: plain(role, EMPTY, given)[key]}
 
     # -- blocks --
 
@@ -202,9 +216,9 @@ class _Mending:
                 if not _blank(block):
                     found.append(block)
                 continue
-            mended = self._part(block) if key == "parts" else self._block(block)
-            if mended is not None:
-                found.append(mended)
+            sound = self._part(block) if key == "parts" else self._block(block)
+            if sound is not None:
+                found.append(sound)
         return found
 
     def _block(self, block: dict[str, Any]) -> dict[str, Any] | None:
@@ -234,15 +248,15 @@ class _Mending:
 
     def _bedrock(self, block: dict[str, Any]) -> dict[str, Any]:
         if type(use := block.get("toolUse")) is dict:
-            mended = self._with_object(use, "input")
-            return block if mended is use else {**block, "toolUse": mended}
+            sound = self._with_object(use, "input")
+            return block if sound is use else {**block, "toolUse": sound}
         if type(result := block.get("toolResult")) is dict:
-            mended = self._result(result, _bare_text)
-            return block if mended is result else {**block, "toolResult": mended}
+            sound = self._result(result, _bare_text)
+            return block if sound is result else {**block, "toolResult": sound}
         return block
 
     def _part(self, part: dict[str, Any]) -> dict[str, Any] | None:
-        """Mend a part of a content of Gemini. An empty text may carry a signature."""
+        """Heal a part of a content of Gemini. An empty text may carry a signature."""
         if self._is_alone(part):
             return None
         if "text" in part and _blank(part["text"]) and not any(part.get(key) for key in _SIGNATURES):
@@ -288,21 +302,21 @@ class _Mending:
         return {**call, "arguments": "{}"}
 
     def _calls(self, message: Message) -> Message:
-        """Mend calls outside the content. Hosts with calls of their own shape keep objects as arguments."""
+        """Heal calls outside the content. Hosts with calls of their own shape keep objects as arguments."""
         calls = message.get("tool_calls")
         if type(calls) is list:
-            mended = [self._listed(call) if type(call) is dict else call for call in calls]
-            if any(one is not other for one, other in zip(mended, calls, strict=True)):
-                message = {**message, "tool_calls": mended}
+            sound = [self._listed(call) if type(call) is dict else call for call in calls]
+            if any(one is not other for one, other in zip(sound, calls, strict=True)):
+                message = {**message, "tool_calls": sound}
         legacy = message.get("function_call")
-        if type(legacy) is dict and (mended_call := self._with_json(legacy)) is not legacy:
-            message = {**message, "function_call": mended_call}
+        if type(legacy) is dict and (sound_call := self._with_json(legacy)) is not legacy:
+            message = {**message, "function_call": sound_call}
         return message
 
     def _listed(self, call: dict[str, Any]) -> dict[str, Any]:
         if type(inner := call.get("function")) is dict:
-            mended = self._with_json(inner)
-            return call if mended is inner else {**call, "function": mended}
+            sound = self._with_json(inner)
+            return call if sound is inner else {**call, "function": sound}
         arguments = call.get("arguments")
         if "custom" not in call and type(arguments) is str and not _parses(arguments):
             self._rules["cut_arguments"] = None
@@ -312,7 +326,7 @@ class _Mending:
     # -- results --
 
     def _answer(self, message: Message, content: Any) -> Message:
-        """Mend a message that answers a call as a whole, or holds items that do."""
+        """Heal a message that answers a call as a whole, or holds items that do."""
         if type(content) is list and is_text(content):
             left = self._blocks(content, "content") or ([_text_block(EMPTY_RESULT)] if content else [])
             return message if left == content else {**message, "content": left}
@@ -324,7 +338,7 @@ class _Mending:
         return {**holder, key: "" if value is None else compact(value)}
 
     def _result(self, result: dict[str, Any], text_block: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-        """Mend a result in a block."""
+        """Heal a result in a block."""
         content = result.get("content")
         if content is None and text_block is _bare_text:  # Bedrock requires a list
             self._rules["empty_text"] = None
@@ -338,16 +352,25 @@ class _Mending:
         left: list[Any] = []
         for block in content:
             if type(block) is dict:
-                if not _blank(block.get("text", " x")):
+                if _blank(block.get("text", " x")):
+                    self._rules["empty_text"] = None
+                elif any(same_json(_data(other), _data(block)) for other in left):
+                    self._rules["data_twice"] = None
+                    left.append(text_block(ABOVE))
+                else:
                     left.append(block)
-                    continue
-                self._rules["empty_text"] = None
             elif not _blank(block):
                 self._rules["result_not_text"] = None
                 left.append(text_block(block if type(block) is str else compact(block)))
         if len(left) == len(content) and all(one is other for one, other in zip(left, content, strict=True)):
             return result
         return {**result, "content": left or [text_block(EMPTY_RESULT)]}
+
+
+def _data(block: Any) -> str:
+    """Return the text of a block, or the JSON of a block of Bedrock."""
+    text = block.get("text", "")
+    return compact(block["json"]) if "json" in block else text if type(text) is str else ""
 
 
 def _text_block(text: str) -> dict[str, Any]:

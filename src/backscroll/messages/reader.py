@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
 from backscroll.messages.content_parts import read_parts
 from backscroll.messages.contents import is_content, matched, speaker
+from backscroll.messages.inserted.pieces import Piece, Rank, pieces_of
 from backscroll.messages.item_parts import read_item
 from backscroll.messages.items import (
     KEPT,
@@ -32,6 +33,10 @@ _FILE_ENDS = re.compile(rf"</{_TAG}>", re.IGNORECASE)
 """How hosts delimit a file that they insert into a user's text, such as one named with an @."""
 
 
+_NO_NAME = re.compile(r"[^\w.@+-]+")
+_NAME = 40  # characters of a speaker's name: `view/escaping.py` knows labels with such names
+
+
 class Flags(NamedTuple):
     """How a message is to be treated, read from its `metadata`."""
 
@@ -49,6 +54,10 @@ class Flags(NamedTuple):
     """The prompt of the host's agent does not replace it: it is a system message of the conversation itself."""
     shelf: str = ""
     """Belongs to the working set, under this name; empty if it does not."""
+    typed: bool = False
+    """`kind` is `typed`: the user typed all of its text, however that looks."""
+    observation: bool = False
+    """`kind` is `observation`: a tool's output in a message of role `user`."""
 
 
 class ParsedMessage:
@@ -56,7 +65,7 @@ class ParsedMessage:
 
     __slots__ = (
         "by_name", "calls", "continues", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results",
-        "rigid", "role", "served", "serves", "tool_changes",
+        "rigid", "role", "served", "serves", "speaker", "tool_changes",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
@@ -89,8 +98,16 @@ class ParsedMessage:
         """Numbers of the blocks or items that say which tools the model has from there on."""
         self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
-        self.is_user_turn: bool = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
+        others = flags.ephemeral or flags.injected or flags.observation
+        self.is_user_turn: bool = role == "user" and not others and self._says_something()
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
+        self.speaker: str = ""
+        """The `name` of its author in one word, where a conversation has several; empty if it has none."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many results of tools it holds."""
+        return len(self.results) or int(self.flags.observation and self.role == "user")
 
     @property
     def yields_to_prompt(self) -> bool:
@@ -136,9 +153,26 @@ class ParsedMessage:
 
     @property
     def typed(self) -> str:
-        """The text its author typed, without attached documents and files."""
-        texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
-        return "\n".join(typed for text in texts if (typed := _without_files(text)).strip()).strip()
+        """The text its author typed or pasted, without attached documents and files, and without what hosts insert."""
+        return _joined(self.pieces, "typed", "pasted")
+
+    @property
+    def sure(self) -> str:
+        """The text its author certainly typed: only this can state rules."""
+        return _joined(self.pieces, "typed")
+
+    @property
+    def pasted(self) -> str:
+        """The rest of `typed`: what its author typed or pasted."""
+        return _joined(self.pieces, "pasted")
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Its text without attached documents and files, in pieces by who is behind them."""
+        own = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
+        if self.flags.typed:
+            return [Piece("typed", text) for text in own]
+        return [piece for text in own for piece in pieces_of(_without_files(text))]
 
 
 def paired(readings: Sequence[ParsedMessage]) -> Sequence[ParsedMessage]:
@@ -178,6 +212,22 @@ def _without_files(text: str) -> str:
     return "".join([*kept, text[at:].lstrip("\n") if kept else text])
 
 
+def _joined(pieces: Sequence[Piece], *ranks: Rank) -> str:
+    return "\n".join(piece.text for piece in pieces if piece.rank in ranks and piece.text.strip()).strip()
+
+
+def _by_rank(parts: list[Part], role: str, flags: Flags) -> list[Part]:
+    """Return parts as what they are: in an observation the text is a result."""
+    if not (flags.observation and role == "user"):
+        return parts
+    return [part._replace(kind="result") if part.kind == "text" else part for part in parts]
+
+
+def _name_of(message: dict[str, Any]) -> str:
+    name = message.get("name")
+    return _NO_NAME.sub("_", name)[:_NAME] if type(name) is str else ""
+
+
 def read_message(message: dict[str, Any]) -> ParsedMessage:
     """Read an accepted message, or an item of a view. Never fails: an unknown shape becomes an `opaque` part."""
     if "role" not in message:
@@ -209,13 +259,13 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is not list:
-        return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
-    if any(_is_kept(block) for block in content):
+    if type(content) is list and any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
-    reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
-    _read_ties(reading, content)
-    reading.tool_changes = tool_changes(content)
+    reading = ParsedMessage(role, tuple(_by_rank(parts, role, flags) + calls), flags, rigid, answers)
+    reading.speaker = _name_of(message) if answers is None else ""
+    if type(content) is list:
+        _read_ties(reading, content)
+        reading.tool_changes = tool_changes(content)
     return reading
 
 
@@ -239,8 +289,8 @@ def _read_content(message: dict[str, Any]) -> ParsedMessage:
     """
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    parts = tuple(read_parts(message["parts"]))
-    reading = ParsedMessage(speaker(message), parts, flags, any(part.is_sealed for part in parts), None)
+    parts = _by_rank(read_parts(message["parts"]), speaker(message), flags)
+    reading = ParsedMessage(speaker(message), tuple(parts), flags, any(part.is_sealed for part in parts), None)
     reading.by_name = bool(reading.results)
     if any(part.kind == "opaque" for part in parts):
         reading.serves, reading.served = open_ends(message["parts"])
@@ -266,6 +316,8 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
         from_host=metadata.get("source") == "host",
         reminder=ephemeral and persisted,
         shelf=_shelf_of(metadata.get("shelf")),
+        typed=metadata.get("kind") == "typed",
+        observation=metadata.get("kind") == "observation",
     )
 
 

@@ -58,19 +58,25 @@ def equals_newest_first(query: str, hits: Sequence[SearchHit], entries: Mapping[
     """Put the newest first among the user's short remarks that mention the same words of a query.
 
     Ranks of short texts differ by their lengths alone. Of two remarks on one subject the newer one says what holds,
-    also where code does not recognize it as a correction.
+    also where code does not recognize it as a correction. What a user said whom the query names comes first.
     """
     asked = {_stem(word) for word in _WORD.findall(query.lower())} - _ASKING
+    named = {name for entry in entries.values() if (name := entry.reading.speaker.lower()) in asked}
+    asked -= named
+    about: set[SearchHit] = set()
     same: dict[frozenset[str], list[int]] = {}
     for number, hit in enumerate(hits):
         remark = _remark(hit, entries.get(hit.seq))
         if remark is not None and remark.by_user and len(hit.text) <= _SHORT:
             words = frozenset(map(_stem, _WORD.findall(hit.text.lower())))
+            if remark.speaker.lower() in named or not named.isdisjoint(words):
+                about.add(hit)
             same.setdefault(words & asked, []).append(number)
     sorted_hits = list(hits)
     for mentioned, numbers in same.items():
         if len(mentioned) >= _MENTIONED or (mentioned and mentioned == asked):
             newest = sorted((hits[number] for number in numbers), key=_newest, reverse=True)
+            newest.sort(key=about.__contains__, reverse=True)  # stable: the newest of each
             for number, hit in zip(numbers, newest, strict=True):
                 sorted_hits[number] = hit
     return sorted_hits
@@ -93,7 +99,7 @@ def _remark(hit: SearchHit, entry: Entry | None) -> Remark | None:
     if part.kind != "text" or part.attached:
         return None
     if entry.reading.is_user_turn:
-        return Remark(hit.seq, hit.text, by_user=True)
+        return Remark(hit.seq, hit.text, True, entry.reading.speaker)
     return Remark(hit.seq, hit.text, by_user=False) if entry.reading.role == "assistant" else None
 
 

@@ -135,7 +135,8 @@ def heading(entry: Entry, number: int) -> str:
     """Return a heading such as `[ref:12.0] assistant, call read_file`."""
     part = entry.reading.parts[number]
     what = f", {part.kind}" if part.kind not in ("text", "result") else ""
-    return f"{reference(entry.seq, part=number)} {entry.reading.role}{what}{f' {part.name}' if part.name else ''}"
+    who = " ".join(filter(None, (entry.reading.role, entry.reading.speaker)))
+    return f"{reference(entry.seq, part=number)} {who}{what}{f' {part.name}' if part.name else ''}"
 
 
 def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
@@ -157,7 +158,7 @@ class Source(NamedTuple):
     seq: int
     part: int
     about: str
-    """More words that find the text: the tool's name, and for a result the call that it answers."""
+    """More words that find the text: the tool's name, for a result the call that it answers, and a user's name."""
     text: str
 
 
@@ -432,6 +433,11 @@ def _page(texts: Sequence[str], wanted: RecallQuery, count: Callable[[str], int]
     return page(text, wanted.offset, wanted.limit, count)
 
 
+def _said_words(entry: Entry, text: str) -> str:
+    """Return words that find a user's text: of its statements, and the user's name."""
+    return " ".join(filter(None, (entry.reading.speaker, search_words(text))))
+
+
 class _Calls:
     """What results are about: the calls that they answer, in the messages seen so far."""
 
@@ -454,5 +460,5 @@ class _Calls:
             for number, part in enumerate(entry.reading.parts):
                 if (text := part.readable) and number not in left_out:
                     call = self._about.get(part.id or "", "") if part.kind == "result" else ""
-                    said = search_words(text) if part.kind == "text" and entry.reading.is_user_turn else ""
+                    said = _said_words(entry, text) if part.kind == "text" and entry.reading.is_user_turn else ""
                     yield Source(entry.seq, number, call or part.name or said, text)

@@ -2,5 +2,5 @@
 
 `state.py` applies events, and `store_sync.py` loads and commits them. `append.py` adds messages, `request.py` makes
 views, `branching.py` rewinds and forks, and `given.py` recognizes what a caller handed over before. `lane.py` keeps a
-view up to date, `request_log.py` lists what was sent, and `past.py` reads earlier states.
+view up to date, `request_log.py` lists what was sent, `past.py` reads earlier states.
 """

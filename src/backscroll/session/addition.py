@@ -11,7 +11,7 @@ from backscroll.history.log_reader import LogReader
 from backscroll.messages import Message, ParsedMessage
 from backscroll.messages.contents import may_answer
 from backscroll.ports import Operation
-from backscroll.tokens.usage import Counts
+from backscroll.tokens.counts import Counts
 
 _SEARCHED = 1_000
 """Messages that are searched for the call of a result that answers no open one: a tool that reports twice does so soon,

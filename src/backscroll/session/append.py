@@ -26,7 +26,7 @@ from backscroll.session.store_sync import (
     tries,
     write_checkpoint,
 )
-from backscroll.tokens.usage import Counts
+from backscroll.tokens.counts import Counts
 from backscroll.view.ephemerals import Ephemeral
 
 Read = tuple[Message, ParsedMessage, Counts]
@@ -111,7 +111,8 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
     first = state.history.next_seq
     joining = state.history.joining() if any(map(_pairs, read)) else None
     added = list(additions(read, first, state.config.counted_by(), joining))
-    added = yield from with_tools(state.history, state.reader, added)
+    if joining is not None and any(addition.late for addition in added):
+        added = yield from with_tools(state.history, state.reader, added)
     happening: list[LogEvent] = [addition.event for addition in added if addition.event is not None]
     if id is not None:
         digested = state.config.redact is not None  # an id may hold what a message must not

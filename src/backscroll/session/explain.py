@@ -10,13 +10,15 @@ from backscroll.history.loading import chunks, load
 from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Native, Plan, reference
 from backscroll.history.ranges import covers
 from backscroll.messages import without_reasoning
+from backscroll.messages.heal_rules import SENT
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import enter, fetch
+from backscroll.session.store_sync import enter, fetch, lane_now
 from backscroll.tokens.usage import estimate_message
+from backscroll.view.segment import healed_in
 
-State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
+State = Literal["whole", "healed", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class MessageStatus:
     seq: int
     role: str
     state: State
-    """`whole`, `without reasoning` (its provider binds reasoning to what was edited before it, or no longer needs it),
+    """`whole`, `healed` (sent otherwise than it was added, since its provider would refuse that), `without reasoning`
+    (its provider binds reasoning to what was edited before it, or no longer needs it),
     `excerpted` (cut to the lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it),
     `compacted` (the provider's own block represents it) or `left out`.
     """
@@ -42,6 +45,8 @@ def explain(state: SessionState, lane_name: str) -> Operation[list[MessageStatus
     """Return the status of each message in the lane's newest view."""
     yield from enter(state)
     lane, explained, history = state.look(lane_name), list[MessageStatus](), state.history
+    if lane.view is None:
+        lane, _ = yield from lane_now(state, lane_name)
     yield from load(history, state.reader, not_loaded(lane, state.policy_input(None)))
     for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
         explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
@@ -73,6 +78,7 @@ class _Reasons:
         self.leading = set(history.leading_seqs)
         self.first = history.first_user.seq if history.first_user else -1
         self.last = history.last_user.seq if history.last_user else -1
+        self.healed = {} if lane.view is None else healed_in(lane.view.segments)
         self.newest = () if history.newest is None else history.newest.members
         self.prompt = lane.view is not None and lane.view.prompt is not None
         self.planned = bool(lane.plan.edits)
@@ -123,6 +129,8 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
     if entry.reading.is_sealed and covers(reasons.no_reasoning, entry.seq):
         left = without_reasoning(entry.message)
         return "left out" if left is None else "without reasoning", reasons.why_bare
+    if entry.seq in reasons.healed:
+        return "healed", "; ".join([SENT[rule] for rule in reasons.healed[entry.seq]])
     return "whole", reasons.of(entry)
 
 

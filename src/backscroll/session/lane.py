@@ -54,6 +54,8 @@ def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
 
 def _healed(lane: LaneState, view: View) -> list[Notification]:
     """Return a notification for each message that the view heals for the first time."""
+    if not view.healed or lane.healed is None:
+        return []
     new = [each for each in dict.fromkeys(view.healed) if each not in lane.healed]
     view.healed.clear()
     lane.healed.update(new)

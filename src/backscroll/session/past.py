@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from backscroll.compaction.decision import PolicyInput
-from backscroll.compaction.lane_state import LaneState
 from backscroll.history.loading import chunks, fetch_messages
 from backscroll.messages import Message, copy_message, read_message
 from backscroll.messages.echoes import Echoes
@@ -51,18 +49,10 @@ def view_at(state: SessionState, at: int | None, lane_name: str) -> Operation[li
     known = past.look(lane_name)
     prompt = yield from prompt_of(past, known.prompt)
     lane = past.make_lane(lane_name, known.plan)  # a copy, so that reading changes nothing
+    lane.healed = None
     yield from refresh_lane(past, lane, prompt)
     assert lane.view is not None
     return lane.view.copies()
-
-
-def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, PolicyInput]]:
-    """Return a copy of a lane with an up-to-date view, so that reading changes nothing."""
-    known = state.look(lane_name)
-    prompt = yield from prompt_of(state, known.prompt)
-    lane = state.make_lane(lane_name, known.plan)
-    lane.restore(known.snapshot())
-    return lane, (yield from refresh_lane(state, lane, prompt))
 
 
 def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:

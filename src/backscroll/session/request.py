@@ -35,7 +35,9 @@ from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.session.tools import offer_tools
 from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
+from backscroll.tokens.model_profiles import refuses_prefill
 from backscroll.view.lane_groups import not_loaded as pieces_not_loaded
+from backscroll.view.separation import ends_with_answer
 from backscroll.view.view_message import ViewMessage, with_indexes
 
 if TYPE_CHECKING:
@@ -132,9 +134,20 @@ def prepare(
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, due, budget, digest))
     state.asked = lane
+    if not lane.ends_with_answer and lane.view and (seq := ends_with_answer(lane.view.segments)) >= 0:
+        _warn_of_prefill(state, lane, seq)
     if lane.foreseen is not None or state.summaries is not None or state.natives is not None:
         yield from _ask_ahead(state, lane, now, budget)
     return lane
+
+
+def _warn_of_prefill(state: SessionState, lane: LaneState, seq: int) -> None:
+    """Report, once for a lane, that its model refuses a request that ends with the model's own text."""
+    model = state.config.model(lane.name)
+    if refuses_prefill(model):
+        lane.ends_with_answer = True
+        payload = {"lane": lane.name, "seq": seq, "model": model}
+        state.pending_notifications.append((events.ENDS_WITH_ANSWER, payload))
 
 
 def _loaded(state: SessionState) -> Operation[None]:

@@ -19,6 +19,7 @@ from backscroll.history.codec import Codec
 from backscroll.history.history import History
 from backscroll.history.journal import Journal
 from backscroll.history.log import (
+    HealingBegun,
     IdempotencyKeyUsed,
     LaneEvent,
     LaneOpened,
@@ -40,9 +41,10 @@ from backscroll.ports import Notification as Report
 from backscroll.ports import Tokenizer
 from backscroll.session.given import GivenMessages
 from backscroll.tokens.budget import BudgetOptions, default_budget
+from backscroll.tokens.counts import Count, Counts
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
-from backscroll.tokens.usage import Count, Counts, UsageCalibrator
+from backscroll.tokens.usage import UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
 from backscroll.view.cache_marks import Marking
 from backscroll.view.context import HandedOut, RenderContext
@@ -172,13 +174,11 @@ class SessionState:
         """The last reading of the clock, in seconds."""
         self.assumed = self.unprepared = False
         """True once an assumed window was reported, and once that a plan could not be prepared."""
-        self.odd = False
-        """True once it was reported that views of this session heal messages."""
-        self.entered = False
-        """True once the stored events are loaded."""
+        self.odd = self.entered = False
+        """True once it was reported that views heal messages, and once the stored events are loaded."""
         self.measured = self.decides = False
         """True once anything was counted, and once what decides is loaded: a vocabulary takes most of a second."""
-        self.pending_usage: list[UsageObserved | Overflowed | Report] = []
+        self.pending_usage: list[UsageObserved | Overflowed | HealingBegun | Report] = []
         """Reports since the last operation."""
         self.begin()
 

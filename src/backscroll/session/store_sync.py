@@ -19,6 +19,7 @@ from backscroll.history.plan import Plan, hidden
 from backscroll.ports import AcquireLock, Ask, Notification, Operation
 from backscroll.session.lane import not_loaded, refresh
 from backscroll.session.state import SessionState
+from backscroll.session.system_prompt import prompt_of
 from backscroll.session.usage_reports import take_in_reports
 from backscroll.tokens.budget import NO_LIMITS, Limits
 
@@ -130,14 +131,25 @@ def refresh_lane(
         yield from load(state.history, state.reader, missing)
     if reports := refresh(lane, now) if state.settled else (yield from _first_refresh(state, lane, now)):
         state.pending_notifications += reports
-        if not state.odd and (first := next((each for each in reports if each[0] == events.HEALED), None)):
+        refused = (each for name, each in reports if name == events.HEALED and each["rule"] != "data_twice")
+        if not state.odd and (first := next(refused, None)):
             state.odd = True
-            state.pending_notifications.append((events.HISTORY_ODD, first[1]))
+            state.pending_notifications.append((events.HISTORY_ODD, first))
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):
         yield from load_group(state.history, state.reader, seq)
     return now._replace(limits=limits)
+
+
+def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, PolicyInput]]:
+    """Return a copy of a lane with an up-to-date view, so that reading changes nothing."""
+    known = state.look(lane_name)
+    prompt = yield from prompt_of(state, known.prompt)
+    lane = state.make_lane(lane_name, known.plan)
+    lane.restore(known.snapshot())
+    lane.healed = None
+    return lane, (yield from refresh_lane(state, lane, prompt))
 
 
 def _first_refresh(state: SessionState, lane: LaneState, now: PolicyInput) -> Operation[list[Notification]]:

@@ -9,7 +9,15 @@ from typing import Any
 from backscroll import events
 from backscroll.compaction.native_request import NativeResult
 from backscroll.compaction.summarization import PROMPT, Made
-from backscroll.history.log import NativeMade, Overflowed, SummaryFailed, SummaryMade, Tried, UsageObserved
+from backscroll.history.log import (
+    HealingBegun,
+    NativeMade,
+    Overflowed,
+    SummaryFailed,
+    SummaryMade,
+    Tried,
+    UsageObserved,
+)
 from backscroll.history.plan import same_until
 from backscroll.session.state import SessionState
 from backscroll.tokens.reported_usage import NOT_ABOUT_IT, ignored
@@ -61,6 +69,13 @@ def observe_overflow(state: SessionState, lane_name: str, requested: int | None,
         limit = None  # sizes that cannot belong to that view do not show what would fit
     found = lane.overflow(limit) if lane is not None else None
     state.pending_usage.append(found or ignored(lane_name, "overflow", NOTHING_SENT))
+
+
+def observe_refusal(state: SessionState, lane_name: str) -> None:
+    """Record that the provider refused the lane's newest view, for another reason than its size."""
+    lane = state.lanes.get(lane_name)
+    if lane is not None and not lane.plan.heals:
+        state.pending_usage.append(HealingBegun(lane_name))
 
 
 def take_in_reports(state: SessionState) -> None:

@@ -13,9 +13,9 @@ from backscroll.history.plan import reference
 from backscroll.ports import Ask, Operation
 from backscroll.session.breakdown import KINDS, break_down, shown_entries
 from backscroll.session.explain import prose_of
-from backscroll.session.past import lane_now, state_at
+from backscroll.session.past import state_at
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import enter, load_session
+from backscroll.session.store_sync import enter, lane_now, load_session
 from backscroll.tokens.usage import Origin, TokenCount, ToolTokens, Usage
 
 PARTS = (*KINDS, "free")

@@ -126,6 +126,15 @@ def family_of(model: str | None, *, counted: bool = False) -> ModelProfile:
     return replace(found, factor=1.0, per_digit=0.0, exact=True) if counted else found
 
 
+def refuses_prefill(model: str | None) -> bool:
+    """Return whether a model refuses a request that ends with its own text: Claude from 4.6 on.
+
+    Source: "Prefill" in "What's new in Claude 4.6" (Claude Platform Docs).
+    """
+    version = _CLAUDE_VERSION.search(model or "")
+    return version is not None and (int(version[1]), int(version[2] or 0)) >= (4, 6)
+
+
 def counting_of(family: ModelProfile) -> Counting:
     """Return how a family counts texts."""
     return Counting(family.name, family.factor, family.per_digit, family.exact)

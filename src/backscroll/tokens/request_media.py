@@ -3,8 +3,8 @@
 from collections.abc import Container
 from typing import NamedTuple
 
+from backscroll.tokens.counts import Counts, MediaCount
 from backscroll.tokens.known_models import MediaLimits
-from backscroll.tokens.usage import Counts, MediaCount
 
 _TEXT_BYTES = 4
 """Bytes of the body of a request per token of text, at most, apart from rare scripts."""

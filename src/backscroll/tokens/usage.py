@@ -12,6 +12,7 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 from backscroll.messages.reader import ParsedMessage
+from backscroll.tokens.counts import Count, Counts, MediaCount
 from backscroll.tokens.model_profiles import ModelProfile
 
 MESSAGE_TOKENS = 4  # role and delimiters of one message in the chat formats
@@ -21,35 +22,6 @@ MARGIN_FACTOR = 1.30  # another vocabulary: the 99th percentile of Latin texts
 MARGIN_DENSE = 1.60  # the same for texts of other scripts or many digits
 _DENSE_WIDE, _DENSE_DIGITS = 0.20, 0.10  # share of non-ASCII bytes / of digits from which a text counts as dense
 _MEDIA_BYTES = {"audio": 500, "video": 250, "document": 4}  # bytes per token, if no better rule is known
-
-
-class Count(NamedTuple):
-    """The counts of one text."""
-
-    tokens: int
-    digits: int = 0
-    """ASCII digits: some vocabularies spend a token on each."""
-    wide: int = 0
-    """UTF-8 bytes beyond one per character: a measure of scripts other than Latin."""
-    size: int = 0
-    """Characters."""
-
-
-class MediaCount(NamedTuple):
-    """The measures of one image, document, audio or video."""
-
-    kind: str
-    width: int = 0
-    height: int = 0
-    """Pixels; 0 = unknown."""
-    pages: int = 0
-    """Pages of a PDF; 0 = unknown."""
-    size: int = 0
-    """Bytes; 0 = unknown."""
-
-
-Counts = tuple[Count | MediaCount, ...]
-"""One for each part of a message, in the order of the parts."""
 
 
 class Estimate(NamedTuple):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from backscroll.messages import Message
 from backscroll.ports import Tokenizer
+from backscroll.tokens.counts import Count
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
-from backscroll.tokens.usage import Count
 from backscroll.view.cache_marks import Marking
 
 

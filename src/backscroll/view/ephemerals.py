@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from backscroll.messages import Message, ParsedMessage, read_message
-from backscroll.tokens.usage import Count, Counts
+from backscroll.tokens.counts import Count, Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,8 @@ _TAG = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\[\uff3b]\s*ref\s*[:\uff1a]\s*(?:([\d.\-]*)\s*[\]\uff3d])?", re.IGNORECASE)
 _MARKS = r"[ \t\xa0*_#`\"'\u2022.\-]*"
 _LABEL = re.compile(
-    rf"{_BEGIN}(?={_MARKS}(?:\(ref:[^)\n]*\)?{_MARKS})?"
-    r"(?:(?:rules? of the user|user|system|developer|in short|turns|left out|reminder)"
+    rf"{_BEGIN}(?={_MARKS}(?:\(ref:[^)\n]*\)?{_MARKS})?(?:(?:"
+    rf"(?:rules? of the user|user)(?: [\w.@+\-]{{1,40}})?|system|developer|in short|turns|left out|reminder)"
     rf"[ \t\xa0*_`\"']*[:\uff1a]|(?:\d[\d,.]* )?earlier messages are compacted here))",
     re.IGNORECASE,
 )

@@ -3,13 +3,12 @@
 What a provider would refuse is healed here: the history keeps each message as it came.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, Excerpt
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import IN_CHAT, healed, is_suspect
@@ -17,9 +16,8 @@ from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
 from backscroll.messages.server_tools import open_ends
-from backscroll.view.rendering import WAITING, frame, framed, placeholder, rewrite
+from backscroll.view.rendering import WAITING, Edits, frame, framed, placeholder, rewrite
 
-Edits = Mapping[int, Sequence[Excerpt | Clear]]
 Sources = tuple[tuple[Entry, ...], ...]
 _OTHERS_ANSWER = ("mcp_approval_request", "program")
 """Items that the user or the provider answers, so that a request may end with them."""
@@ -51,11 +49,14 @@ def render_group(
         heals: Heal what a provider would refuse. Otherwise calls of the newest group stay open, and results that join
             no group are left out, as older versions did.
     """
+    entry = entries[0]
+    plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
+    if plain and not (heals and is_suspect(entry.reading)):
+        return RenderedGroup([_sendable(entry.message, entry)], None)  # most groups without calls
     messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
-    chat = heals and _in_chat(entries)
-    alone = _alone(entries) if heals and (group.serving or len(entries) > 1) and not pending else ()
+    alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
         message: Message | None = entry.message
         if entry.seq in edits:
@@ -66,15 +67,15 @@ def render_group(
             message = without_reasoning(message)
         if message is None:
             continue
-        message = sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
-        if heals and (entry.seq in group.orphans or is_suspect(entry.reading, chat=chat)):
-            message, rules = healed(message, chat=chat, alone=alone or _cut_off(entry))
+        message = _sendable(message, entry)
+        if heals and (entry.seq in group.orphans or is_suspect(entry.reading)):
+            message, rules = healed(message, chat=_in_chat(entries), alone=alone or _cut_off(entry))
             notes.rules.extend((entry.seq, rule) for rule in rules)
             if message is None:
                 continue
         messages.append(message)
         owners.append(entry)
-    for entry, parts in _open_calls(group, entries, pending, heals):
+    for entry, parts in _open_calls(group, entries, pending, heals) if group.open_calls else ():
         at = owners.index(entry) + 1
         if heals:
             notes.rules.append((entry.seq, "open_call"))
@@ -82,8 +83,14 @@ def render_group(
         answer = partial(answer_missing, entry.message, parts, messages[at:])
         messages[at:] = answer(placeholder) if heals else answer()
     messages, sources = _arranged(group, entries, messages, owners)
+    if not notes.rules:
+        return RenderedGroup(messages, sources)
     added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
     return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
+
+
+def _sendable(message: Message, entry: Entry) -> Message:
+    return sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
 
 
 class _Notes(NamedTuple):
@@ -147,7 +154,7 @@ def _open_calls(
     group: MessageGroup, entries: Sequence[Entry], pending: bool, heals: bool
 ) -> list[tuple[Entry, list[Part]]]:
     """Return the calls to which the view adds a placeholder, by message."""
-    if not group.open_calls or (pending and not heals):
+    if pending and not heals:
         return []
     found = []
     for entry in entries:

@@ -9,8 +9,7 @@ from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import Estimate, estimate_message
-from backscroll.view.group_rendering import Edits
-from backscroll.view.rendering import edited_counts
+from backscroll.view.rendering import Edits, edited_counts
 
 
 def estimate_entries(

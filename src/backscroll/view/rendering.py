@@ -5,7 +5,7 @@ in a view. Synthetic text exists in views only, never in the history.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from backscroll.history.history import Entry
@@ -15,9 +15,12 @@ from backscroll.messages.contents import call_names
 from backscroll.messages.healing import encodable, is_complete
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
-from backscroll.tokens.usage import Count, Counts
+from backscroll.messages.same_data import once
+from backscroll.tokens.counts import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
+Edits = Mapping[int, Sequence[Excerpt | Clear]]
+"""Excerpts and clearings of a plan, by `seq`."""
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
@@ -27,8 +30,8 @@ CUT_CALL = f"{NO_RESULT} The call was cut off before its arguments were complete
 LINES_OF_VIEWS = (ELSEWHERE_LINE, BEGUN_LINE, NO_RESULT_LINE, WAITING)
 """The lines that any view may need."""
 _WHO = {
-    "user": "user: ", "rule": "rule of the user: ", "prose": "in short: ", "system": "system: ",
-    "developer": "developer: ",
+    "user": "user", "pasted": "user", "rule": "rule of the user", "prose": "in short", "system": "system",
+    "developer": "developer",
 }  # fmt: skip  # one list
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
@@ -65,6 +68,8 @@ def masked(part: Part, note: str, ref: str) -> str:
 def edited_text(part: Part, edit: Excerpt | Clear) -> str:
     """Return a part's text after an edit."""
     ref = reference(edit.seq, part=edit.part)
+    if part.kind == "result":
+        part = part._replace(text=once(part.text))
     return (
         clipped(part, edit.head, edit.tail, ref, edit.between, structure=edit.structure)
         if isinstance(edit, Excerpt)
@@ -174,12 +179,12 @@ def _runs(notes: Sequence[DigestLine], begun: Collection[int]) -> dict[int, str]
     short = [_in_run(note.text) if note.kind == "user" and len(note.text) <= _SHORT else "" for note in notes]
     start = 0
     for end, text in enumerate([*short, ""]):
-        if text and end not in begun:
+        if text and end not in begun and notes[end].by == notes[start].by:
             continue
         if end - start >= _RUN:
             found.update(zip(range(start, end), short[start:end], strict=True))
             ref = reference(notes[start].first, notes[end - 1].last)
-            found[start] = f"{ref} {_WHO['user'].rstrip()}\n{short[start]}"
+            found[start] = f"{ref} {_who('user', notes[start].by).rstrip()}\n{short[start]}"
         start = end if text else end + 1
     return found
 
@@ -216,13 +221,19 @@ def note_text(note: DigestLine, text: str | None = None) -> str:
 
     A quoted line is indented below its turn, whose reference it shares.
     """
-    first, last, kind, own, _ = note
+    first, last, kind, own, by = note
     text = own if text is None else text
     text = escaped(text, labels=kind != "turn" or not text.startswith(_BY_CODE))
     text = flush_left(text) if kind == "prose" else text
     if kind in LINES:
         return f"  {text}"
-    return f"{reference(first, last)} {_WHO.get(kind, '')}{text}"
+    return f"{reference(first, last)} {_who(kind, by)}{text}"
+
+
+def _who(kind: str, by: str) -> str:
+    """Return the label of a line, with the name of the user whose words they are."""
+    name = f" {by}" if by and kind != "prose" else ""
+    return f"{_WHO[kind]}{name}: " if kind in _WHO else ""
 
 
 def placeholder(call: Part) -> str:

@@ -1,9 +1,10 @@
 """A piece of a view: what belongs together in it, with its place."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from backscroll.history.groups import MessageGroup
-from backscroll.history.history import Entry
+from backscroll.history.history import Entry, History
 from backscroll.history.plan import Clear, Excerpt, Gap
 from backscroll.messages import Message
 from backscroll.messages.heal_rules import HealRule
@@ -52,3 +53,19 @@ class Segment:
     """The text, if Backscroll added it."""
     heals: tuple[tuple[int, HealRule], ...] = ()
     """Which of its entries are healed, by `seq`, and the rule of each."""
+
+
+def healed_in(segments: Iterable[Segment]) -> dict[int, list[HealRule]]:
+    """Return the entries of a view that are healed, by `seq`, and the rules of each."""
+    found: dict[int, list[HealRule]] = {}
+    for segment in segments:
+        for seq, rule in segment.heals:
+            found.setdefault(seq, []).append(rule)
+    return found
+
+
+def state_of(group: MessageGroup, history: History) -> State:
+    """Return what a group's segment shows but for edits: its messages, its open calls, and whether they are pending."""
+    newest = history.newest
+    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
+    return tuple(group.members), group.open_calls, pending

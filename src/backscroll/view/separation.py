@@ -9,6 +9,16 @@ from backscroll.messages.contents import is_content
 from backscroll.view.segment import SUMMARY, Segment
 
 
+def ends_with_answer(segments: Sequence[Segment]) -> int:
+    """Return the message of the model that a view ends with; -1 if it ends otherwise. A call of a server's tool that
+    has no result is no end: its provider goes on.
+    """
+    last = next((segment for segment in reversed(segments) if segment.messages), None)
+    if last is None or not last.entries or last.speaker != "assistant":
+        return -1
+    return -1 if last.group is not None and last.group.serving else last.entries[-1].seq
+
+
 def only_system(history: History, plan: Plan, low: int, high: int) -> bool:
     """Return whether only visible system messages lie between two entries."""
     start, stop, gaps = history.branch.position(low) + 1, history.branch.position(high), list(plan.gaps())

@@ -28,7 +28,7 @@ from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.group_rendering import render_group
 from backscroll.view.group_weight import estimate_entries, media_of_entries
 from backscroll.view.lane_groups import LaneGroups, not_loaded
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, state_of
 from backscroll.view.separation import cut_off_at, only_system
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
@@ -238,7 +238,8 @@ class View:
         return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
 
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
-        entry = self._lane_groups.entry(entry.seq, self.plan)
+        if self.plan.waited:
+            entry = self._lane_groups.entry(entry.seq, self.plan)
         group = entry.group
         if self.prompt is not None and entry.reading.yields_to_prompt:
             self._aside.append(entry.seq)
@@ -272,7 +273,7 @@ class View:
         if old.group is None:
             return
         entry = self._lane_groups.entry(old.group.members[0], self.plan)
-        if old.state == _state(entry.group, history):
+        if old.state == state_of(entry.group, history):
             return
         segment = self._segment(history, entry, {})
         segment.gap = old.gap
@@ -384,7 +385,7 @@ class View:
         """Make the segment of this entry's group."""
         group = entry.group.copy() if entry.group.open_calls or entry.group.serving else entry.group
         key = (group.first, GROUP, 0)
-        state = _state(group, history)
+        state = state_of(group, history)
         edits: tuple[Excerpt | Clear, ...] = ()
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
@@ -495,12 +496,6 @@ def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
 
 def _of_native(segment: Segment) -> bool:
     return segment.key[1] == SUMMARY and segment.key[2] in (BLOCK, NOTES)
-
-
-def _state(group: MessageGroup, history: History) -> State:
-    newest = history.newest
-    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
-    return tuple(group.members), group.open_calls, pending
 
 
 def _speaker(message: Message) -> str:

@@ -144,6 +144,10 @@ def as_openai(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return found
 
 
+def _text_of(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
 def _said(contents: Sequence[Content]) -> dict[str, Any]:
     blocks = [
         {"type": "text", "text": content.text}
@@ -153,7 +157,7 @@ def _said(contents: Sequence[Content]) -> dict[str, Any]:
         if content.type != "function_call"
     ]
     called = [
-        {"id": each.call_id, "type": "function", "function": {"name": each.name, "arguments": each.arguments}}
+        {"id": each.call_id, "type": "function", "function": {"name": each.name, "arguments": _text_of(each.arguments)}}
         for each in contents
         if each.type == "function_call"
     ]

@@ -140,11 +140,19 @@ def reasoning(*contents: dict[str, Any]) -> list[dict[str, Any]]:
     return blocks
 
 
+def test_reasoning_of_openai_alone_is_an_item_that_no_view_shows():
+    sealed = Content.from_text_reasoning(id="rs_1", text="hm", protected_data="gAAA")
+    (item,) = TRANSLATION.to_message(Message("assistant", [sealed]))["content"]
+    assert (item["type"], item["id"], item["encrypted_content"]) == ("reasoning", "rs_1", "gAAA")
+    blocks = TRANSLATION.to_message(Message("assistant", [sealed, Content.from_text("so")]))["content"]
+    assert [block["type"] for block in blocks] == ["thinking", "text"]
+
+
 def test_reasoning_is_sealed_also_where_its_signature_is_apart():
     assert reasoning({"text": "hm", "protected_data": "sig"}) == [
         {"type": "thinking", "thinking": "hm", "signature": "sig"}
     ]
-    assert reasoning({"text": "hm"}) == [{"type": "thinking", "thinking": "hm"}]
+    assert reasoning({"text": "hm"}) == [{"type": "thinking", "thinking": "hm", "visibility": "all"}]
     apart = reasoning({"text": "hm"}, {"text": None, "protected_data": "sig"})
     assert apart[0]["signature"]
     assert apart[1] == {"type": "redacted_thinking", "data": "sig"}

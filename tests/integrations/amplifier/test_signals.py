@@ -344,11 +344,12 @@ async def test_a_listener_that_raises_is_none_of_our_business():
 
 @awaited
 async def test_lone_surrogates_reach_the_host_readably():
-    """Half characters of a text reach the host as something it can read."""
+    """Half characters of a text reach the host as something it can read, and the history keeps them."""
     async with mounted() as ours:
         await ours.context.set_system_prompt_factory(lambda: "Be \ud800 brief.")
         await ours.add(say("user", "half \udfff"))
-        assert await ours.view() == [say("system", "Be \ud800 brief."), say("user", "half \udfff")]
+        assert await ours.view() == [say("system", "Be \ufffd brief."), say("user", "half \ufffd")]
+        assert await ours.kept() == [say("user", "half \udfff")]
         (told,) = ours.payloads(events.CONTEXT_INCLUDE)
         assert told["content"] == "Be ? brief."
 

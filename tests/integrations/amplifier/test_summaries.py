@@ -293,7 +293,8 @@ async def test_summary_as_turn(wanted):
         await ours.coordinator.mount("tools", Tool("grep", "Finds lines.", lambda *_: ToolResult()), name="grep")
         for message in TALK:
             await ours.add(message)
-            sent.append(plain(await ours.view(6_000, provider)))
+            if message["role"] != "assistant":  # a loop asks once its calls have results
+                sent.append(plain(await ours.view(6_000, provider)))
             await asyncio.sleep(0)
     assert provider.asked
     for request in provider.asked:

@@ -17,7 +17,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from backscroll import MessageError
+from backscroll import BackscrollWarning, MessageError
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.langchain import LangChainConversation
 from backscroll.integrations.langchain.translation import LangChainTranslation
@@ -240,8 +240,8 @@ def test_without_its_reasoning_a_message_demands_none(native):
 @pytest.mark.parametrize(
     "native",
     [
-        AIMessage([THOUGHT]),
         AIMessage([THOUGHT], tool_calls=[CALL]),
+        AIMessage([THOUGHT, SEARCH]),
         AIMessage([THOUGHT, OPENAI_BLOCKS[2]], tool_calls=[CALL]),
         AIMessage("", additional_kwargs={"reasoning": {"id": "rs_1", "summary": []}}, tool_calls=[CALL]),
     ],
@@ -254,6 +254,30 @@ def test_items_of_responses_are_one_message(native: BaseMessage):
     view = context.view_now(history, ModelCall(budget=10_000))
     assert all(there is here for there, here in zip(view, history, strict=True))
     assert any(part.kind == "reasoning" for part in read_message(TRANSLATION.to_message(native)).parts)
+
+
+def test_unread_call_is_valid_once_the_view_replaced_its_arguments():
+    calls = [{"id": "c1", "name": "look", "args": "{", "error": "no JSON"}]
+    native = AIMessage("so", invalid_tool_calls=calls, tool_calls=[{**CALL, "id": "c0"}])
+    message = deepcopy(TRANSLATION.to_message(native))
+    message["tool_calls"][1]["function"]["arguments"] = "{}"
+    back = TRANSLATION.to_native(message, [native])
+    assert isinstance(back, AIMessage)
+    assert [(each["id"], each["args"]) for each in back.tool_calls] == [("c0", CALL["args"]), ("c1", {})]
+    assert back.invalid_tool_calls == []
+    assert [each["args"] for each in native.invalid_tool_calls] == ["{"]
+
+
+def test_picture_of_a_late_result_stays_langchains_own_block():
+    picture = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    history = [HumanMessage("a"), AIMessage("", tool_calls=[CALL]), HumanMessage("b")]
+    history += [AIMessage("c"), ToolMessage([{"type": "text", "text": "seen"}, picture], tool_call_id="c1")]
+    context = LangChainConversation({"tokenizer": count_quarter})
+    with pytest.warns(BackscrollWarning, match="cannot be sent as it is"):
+        view = context.view_now(history, ModelCall(budget=10_000))
+    assert isinstance(view[-1], HumanMessage)
+    assert "Later result of" in view[-1].content[0]["text"]
+    assert view[-1].content[1] == picture
 
 
 def test_system_messages_within_the_history_stay():

@@ -9,6 +9,7 @@ from agents.run_config import ModelInputData
 from agents.testing import assistant_message, function_call
 from openai.types.responses.response_usage import InputTokensDetails
 
+from backscroll import BackscrollWarning
 from backscroll.integrations.openai_agents import managed
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import (
@@ -96,13 +97,17 @@ def test_a_secret_reaches_no_model_and_stays_in_the_history():
     assert "item 0-0" in json.dumps(result.to_input_list()[:4])
 
 
-def test_a_run_that_ends_with_reasoning_is_kept():
-    """OpenAI would refuse it, but it is not ours to refuse: other providers accept it."""
+def test_a_run_that_ends_with_reasoning_is_left_out():
+    """OpenAI refuses reasoning without the item that followed it. The SDK's own items keep it."""
     thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "sealed"}
     said = [{"role": "user", "content": "a"}, thought, {"role": "user", "content": "b"}]
     inner = FollowingModel(lambda step: [assistant_message("done")])
-    asyncio.run(run(agent_with(managed(inner)), said))
-    assert inner.requests == [said]
+    with pytest.warns(BackscrollWarning, match="reasoning_alone"):
+        result = asyncio.run(run(agent_with(managed(inner)), said))
+    ((first, between, last),) = inner.requests
+    assert [first, last] == [said[0], said[2]]
+    assert (between["role"], "sealed" in str(inner.requests)) == ("assistant", False)
+    assert result.to_input_list()[:3] == said
 
 
 @pytest.mark.parametrize(("requests", "source"), [(1, "measured"), (2, "estimated")])

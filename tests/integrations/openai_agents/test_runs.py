@@ -1,6 +1,7 @@
 """Items in runs: each message of the core is one run, and only new items are read."""
 
 from copy import deepcopy
+from itertools import accumulate
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from openai.types.responses import ResponseFunctionToolCall
 
 from backscroll.integrations.item_runs import Grouping
 from backscroll.integrations.item_translation import ItemTranslation, items_of
-from backscroll.messages.items import gathered
+from backscroll.messages.items import gathered, is_envelope
 from tests.integrations.openai_agents.kinds import ITEMS
 
 _ITEMS = st.lists(st.sampled_from(ITEMS), max_size=25)
@@ -29,12 +30,22 @@ def test_runs_of_a_growing_list_are_those_of_the_whole(items, sizes):
 
 @given(st.lists(st.sampled_from(KNOWN), max_size=25))
 def test_runs_are_the_messages_that_the_core_makes(items):
+    """But that a message behind a call begins a run: here nothing says where a response ended."""
     messages = gathered(deepcopy(items))
     runs = Grouping().runs(items)
-    found = [ItemTranslation().to_message(run) for run in runs]
-    assert len(found) == len(messages)
-    for here, there in zip(found, messages, strict=True):
-        assert here["role"] == there["role"]
+    ends, kinds = set(accumulate(len(run) for run in runs)), [item.get("type", "message") for item in items]
+    wanted = set(accumulate(len(message["content"]) if is_envelope(message) else 1 for message in messages))
+    assert wanted <= ends
+    for end in ends - wanted:
+        follows = next(kind for kind in kinds[end:] if kind != "reasoning")
+        assert (kinds[end - 1], follows) == ("function_call", "message")
+
+
+def test_message_behind_a_call_begins_a_run_with_its_reasoning():
+    call, thought, said = ITEMS[4], ITEMS[3], ITEMS[2]
+    runs = Grouping().runs([thought, call, call, thought, said, said, call, thought, call])
+    assert list(runs) == [(thought, call, call), (thought, said, said, call, thought, call)]
+    assert list(Grouping().runs([call, said, said])) == [(call,), (said,), (said,)]
 
 
 @given(_ITEMS)

@@ -36,8 +36,8 @@ from pydantic_ai.messages import (
     VideoUrl,
 )
 
-from backscroll import ContextManager
 from backscroll.integrations.pydantic_ai.translation import PydanticAITranslation
+from backscroll.manager.importing import ImportingManager
 from backscroll.messages import validated
 from tests.integrations.pydantic_ai.agents import kept
 
@@ -108,7 +108,7 @@ def test_what_a_view_leaves_as_it_is_comes_back_equal(native):
 
 @given(messages())
 def test_every_message_can_be_stored(native):
-    context = ContextManager(tokenizer=len)
+    context = ImportingManager(tokenizer=len)
     context.append(TRANSLATION.to_message(native))
     assert context.get_messages() == [TRANSLATION.to_message(native)]
 
@@ -237,8 +237,10 @@ def test_without_its_reasoning_a_message_demands_none():
 
 
 def test_reasoning_that_openai_keeps_is_sealed_by_its_id():
-    (block,) = TRANSLATION.to_message(ModelResponse(parts=[RESPONSES[2]]))["content"]
+    block, _ = TRANSLATION.to_message(ModelResponse(parts=[RESPONSES[2], TextPart("so")]))["content"]
     assert block["signature"] == "rs_1"
+    (block,) = TRANSLATION.to_message(ModelResponse(parts=[RESPONSES[2]]))["content"]
+    assert (block["type"], block["id"]) == ("reasoning", "rs_1")
     (block,) = TRANSLATION.to_message(ModelResponse(parts=[RESPONSES[3]]))["content"]
     assert "signature" not in block
 

@@ -46,23 +46,38 @@ def result(id: str, text: str) -> dict[str, Any]:
     return {"toolResult": {"toolUseId": id, "content": [{"text": text}]}}
 
 
-def test_1_partner_of_a_pair_is_found_by_id():
-    """The partner of a pair is found by id never by position."""
-    begun = history(
-        ("user", "Start"), ("assistant", [use("early")]), ("user", "a word in between"), ("assistant", "hm")
-    )
-    late = history(("user", [result("early", "the answer")]), ("assistant", "I see."))
+def pinned_result(*begun: tuple[str, Any]) -> list[Any]:
+    """What a compacted request shows where the last of these messages is pinned."""
     long = history(*[(("user", "assistant")[n % 2], f"message {n} " * 100) for n in range(30)])
     model, plugin = Scripted(window=4_000), ContextManagerPlugin("auto")
-    agent = agent_of(model, plugin, messages=[*begun, *late, *long])
-    plugin.pin(agent, 4)
+    agent = agent_of(model, plugin, messages=[*history(*begun, ("assistant", "I see.")), *long])
+    plugin.pin(agent, len(begun) - 1)
     with refusals_expected():
         agent("Go on")
     assert model.faults == []
-    shown = model.requests[-1]["messages"]
+    shown: list[Any] = model.requests[-1]["messages"]
     assert len(shown) < 20
+    return shown
+
+
+def test_1_partner_of_a_pair_is_found_by_id():
+    """The partner of a pair is found by id never by position."""
+    calls = ("assistant", [use("early"), use("other")])
+    answers = ("user", [result("other", "quick")]), ("user", [result("early", "the answer")])
+    shown = pinned_result(("user", "Start"), calls, *answers)
     at = next(at for at, message in enumerate(shown) if "toolUse" in message["content"][0])
-    assert shown[at + 1]["content"] == [result("early", "the answer")]
+    assert [block["toolUse"]["toolUseId"] for block in shown[at]["content"]] == ["early", "other"]
+    results = [block for message in shown[at + 1 : at + 3] for block in message["content"] if "toolResult" in block]
+    assert result("early", "the answer") in results
+
+
+@pytest.mark.filterwarnings("ignore:message .* cannot be sent as it is:RuntimeWarning")
+def test_1_result_that_comes_late_is_pinned_as_text():
+    between = ("user", "a word in between"), ("assistant", "hm")
+    late = ("user", [result("early", "the answer")])
+    shown = pinned_result(("user", "Start"), ("assistant", [use("early")]), *between, late)
+    (text,) = [block["text"] for message in shown for block in message["content"] if "the answer" in str(block)]
+    assert text.startswith("Later result of read (early)")
 
 
 def test_2_documented_defaults_are_the_codes_defaults():

@@ -9,6 +9,8 @@ sometimes fail, as in practice. The transcript is OpenAI chat, a message a line.
 import argparse
 import hashlib
 import json
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,21 +32,29 @@ def opened(database: Path) -> ContextManager:
     return ContextManager(store=database, session=SESSION, budget=BUDGET)
 
 
+def next_view(context: ContextManager) -> list[Message]:
+    """Return the view of the next request. In the middle of a turn none is made, so that nothing counts as sent."""
+    return context.view() if context.open_calls() else context.get_messages_for_request()
+
+
 def checksum(view: list[Message]) -> str:
     """Return the SHA-256 of every byte of a view, as it would be sent."""
     return hashlib.sha256(json.dumps(view, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _record_in_store(database: Path, root: Path, tokens: int) -> Recording:
+def _record_in_store(database: Path, root: Path, tokens: int, *, dies: bool) -> Recording:
     """Continue the session of a store from where it is.
 
-    Prints a line after each step that is safe: the number of messages, and the checksum of the next view.
+    Prints a line after each step that is safe: the number of messages, and the checksum of the next view. `dies`: end
+    like a killed process between the next answer and its results.
     """
     with opened(database) as context:
 
         def keep(*messages: Message) -> None:
             last = context.append(*messages)
-            _say(f"{last + 1} {checksum(context.get_messages_for_request())}")
+            _say(f"{last + 1} {checksum(next_view(context))}")
+            if dies and messages[-1].get("tool_calls"):
+                os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
         return record(Recording(Tools(root), keep, context.get_messages()), tokens)
 
@@ -69,10 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--store", type=Path, help="keep the session in this SQLite file, and continue it if it is there"
     )
+    parser.add_argument("--dies", action="store_true", help="die between the next answer and the results of its calls")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     if options.store:
-        session = _record_in_store(options.store, root, options.tokens)
+        session = _record_in_store(options.store, root, options.tokens, dies=options.dies)
     else:
         session = record(Recording(Tools(root)), options.tokens)
     _write(session.messages, options.output)

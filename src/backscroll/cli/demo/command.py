@@ -120,14 +120,25 @@ def _run(place: Place, files: int, steps: _Steps) -> dict[str, Any]:
         "no model, and stores each message in SQLite before it goes on.",
     )
     killed = _kill_and_resume(place, steps)
+    left = crash.kill_in_turn(place)
+    steps.begin(
+        "turn",
+        f"Killed between an answer and its results: {_counted(left.tools)} open ({', '.join(left.tools)}). A "
+        f'provider refuses the history as it is ("{left.refusal[:90]}..."), and takes the view.',
+    )
     size = crash.finish(place)
-    steps.begin("finish", f"A second process continued where the first one died: {size}.")
+    steps.begin("finish", f"Another process ran the open calls, and continued to the end: {size}.")
     problems = [problem.what for problem in SqliteStore(str(place.database)).verify() if not problem.harmless]
     steps.begin("verify", f"Every record was read back and checked: {'; '.join(problems) or 'nothing is missing'}.")
     outcome = _replayed(place)
     steps.begin("replay", _summary(outcome))
     places = {"tree": str(place.root), "store": str(place.database), "transcript": str(place.transcript)}
+    killed["in_turn"] = left._asdict()
     return {**places, "session": SESSION, **killed, "finished": size, "problems": problems, "replay": _figures(outcome)}
+
+
+def _counted(calls: list[str]) -> str:
+    return "1 call is" if len(calls) == 1 else f"{len(calls)} calls are"
 
 
 def _kill_and_resume(place: Place, steps: _Steps) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import backscroll
-from backscroll.cli.demo.agent import checksum, opened
+from backscroll.cli.demo.agent import checksum, next_view, opened
 from backscroll.errors import BackscrollError
+from backscroll.evaluation.fake_providers import FakeOpenAIChat, FakeProviderError
 
 HALF = 140
 """Messages after which the agent may be killed; its session has about twice as many."""
+_ANY = 10**9  # tokens of the provider's window: only what it takes is shown here, and not how much
 _LATEST = 200  # milliseconds between the last report that is waited for and the kill
 
 
@@ -48,10 +50,10 @@ class Place:
     database: Path
     transcript: Path
 
-    def start(self) -> "subprocess.Popen[str]":
+    def start(self, *options: str) -> "subprocess.Popen[str]":
         """Start the agent in a process of its own, with the package that runs here."""
         line = [sys.executable, "-m", "backscroll.cli.demo.agent", str(self.transcript)]
-        line += ["--root", str(self.root), "--store", str(self.database)]
+        line += ["--root", str(self.root), "--store", str(self.database), *options]
         source = str(Path(backscroll.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path}
@@ -101,12 +103,47 @@ def resume(place: Place, reported: Reported) -> Resumed | None:
                 raise DemoFailure(f"{reported.messages - kept} of {reported.messages} messages are lost")
             if kept > reported.messages:
                 return None
-            view = context.get_messages_for_request()
+            view = next_view(context)
             if checksum(view) != reported.view:
                 raise DemoFailure(f"the next view is not the one of {reported.view[:16]}...")
             return Resumed(kept, len(view), context.usage().used.tokens)
     except BackscrollError as error:
         raise DemoFailure(f"{place.database} cannot be resumed: {error}") from error
+
+
+class InTurn(NamedTuple):
+    """What a process left that ended between an answer of the model and the results of its calls."""
+
+    tools: list[str]
+    """The tools that the answer calls."""
+    refusal: str
+    """What a provider says to the history as it is."""
+
+
+def kill_in_turn(place: Place) -> InTurn:
+    """Have the agent end in the middle of a turn, and send what a resume would send to a provider with OpenAI's rules.
+
+    Raises:
+        DemoFailure: the provider refuses the view, or would have taken the history as it is.
+    """
+    with place.start("--dies") as agent:
+        agent.communicate()
+    provider = FakeOpenAIChat(window=_ANY)
+    with opened(place.database) as context:
+        tools = [call.tool for call in context.open_calls()]
+        if agent.returncode == 0 or not tools:
+            raise DemoFailure(f"the agent did not end in the middle of a turn: exit code {agent.returncode}")
+        try:
+            provider.create(messages=context.get_messages())
+        except FakeProviderError as error:
+            refusal = error.message
+        else:
+            raise DemoFailure("the provider takes a call without its result, which no provider does")
+        try:
+            provider.create(messages=context.view())
+        except FakeProviderError as error:
+            raise DemoFailure(f"the provider refuses the view: {error.message}") from error
+    return InTurn(tools, refusal)
 
 
 def finish(place: Place) -> str:

@@ -16,12 +16,14 @@ def _nothing(*_messages: Message) -> None:
 
 @dataclass
 class Recording:
-    """The messages so far, as OpenAI chat. `keep` gets each step: one message, or a call with all its results."""
+    """The messages so far, as OpenAI chat. `keep` gets each step: one message, or all results of a call."""
 
     tools: Tools
     keep: Callable[..., object] = _nothing
     stored: Sequence[Message] = ()
-    """Messages of an earlier run: a step that is among them is neither run nor kept again."""
+    """Messages of an earlier run: a step that is among them is neither run nor kept again. An answer without its
+    results is: its tools run now.
+    """
     messages: list[Message] = field(default_factory=list)
     characters: int = 0
     calls: int = 0
@@ -40,13 +42,13 @@ class Recording:
 
         def run() -> list[Message]:
             results = [self.tools.run(name, arguments) for name, arguments in calls]
-            answers = zip(made, results, strict=True)
             return [
-                {"role": "assistant", "content": text or None, "tool_calls": made},
-                *({"role": "tool", "tool_call_id": call["id"], "content": result} for call, result in answers),
+                {"role": "tool", "tool_call_id": call["id"], "content": result}
+                for call, result in zip(made, results, strict=True)
             ]
 
-        return [message["content"] for message in self._step(1 + len(calls), run)[1:]]
+        self._step(1, lambda: [{"role": "assistant", "content": text or None, "tool_calls": made}])
+        return [message["content"] for message in self._step(len(calls), run)]
 
     def _step(self, number: int, make: Callable[[], list[Message]]) -> Sequence[Message]:
         at = len(self.messages)

@@ -10,12 +10,13 @@ from functools import cache
 
 from backscroll.compaction.digest.notes import TurnFacts
 from backscroll.compaction.digest.outdated import outdated, without_outdated
+from backscroll.compaction.digest.repeated import without_repeated
+from backscroll.compaction.digest.tallies import SAID_ONCE
 from backscroll.compaction.digest.writer import (
     HEADINGS,
     IN_A_TALK,
     IN_TALK,
     MOST_SQUEEZED,
-    SAID_ONCE,
     WITH_TOOLS,
     Frame,
     Lines,
@@ -33,7 +34,7 @@ from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.view.rendering import note_texts
 
 LEAST = 0.04  # of its allowance: with less room left it is written again
-_FIRST = ("user", "rule", *RANKED)
+_FIRST = ("user", "rule", *RANKED)  # what may be pasted may leave
 
 
 def grow(
@@ -100,7 +101,7 @@ def _appended(
     if any(note.kind == "rule" for note in before.reserve):
         return None  # there may be room for it now
     known = [note for note in before.notes if note.kind not in LINES]
-    new = [note for turn in facts for note in turn.headings]
+    new = without_repeated([note for turn in facts for note in turn.headings], known)
     talk = without_tools([*known, *new], facts)
     facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
     aside = [note for note in before.reserve if note.kind in LINES]

@@ -17,6 +17,7 @@ from backscroll.history.history import Entry
 from backscroll.history.plan import RANKED, DigestLine
 from backscroll.messages import Part
 from backscroll.messages.echoes import echoes_of
+from backscroll.messages.inserted.pieces import pieces_of
 from backscroll.view.escaping import BETWEEN, quoted
 
 _VALUE = 100  # characters of one argument that a turn's line shows
@@ -25,6 +26,8 @@ _OUTCOME = 100
 _SAID = 160
 _ANSWER = 320  # characters of an assistant text without calls: it is the answer to the user
 USER_WORDS = 1_200  # characters of a user's text that are kept unchanged; of a longer one head, tail and rules
+_PASTED = 300  # characters of what may be pasted that are kept in any case
+_CUT = " [...] "
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 _TROUBLE = re.compile(
     r"\b(?:\w*error|\w*exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
@@ -36,7 +39,10 @@ _SIGNS = (
     "undefined", "cannot", "unable to", "time", "killed", "aborted", "crash", "out of memory", "exit ",
 )  # fmt: skip
 """Every match of that pattern contains one of these. The pattern is slow, and most results have no match."""
+_OBSERVED = "observed"
+"""In place of a call in the line of a turn whose results are observations."""
 _FEW = 20  # lines up to which a result counts as a report, and not as a text
+_TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
 
@@ -66,12 +72,12 @@ class TurnFacts:
     @property
     def by_user(self) -> bool:
         """True if a user wrote all of it."""
-        return all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries)
+        return all(entry.reading.role == "user" and not entry.reading.outcomes for entry in self._entries)
 
     @property
     def with_tools(self) -> bool:
         """True if it holds a call or a result."""
-        return any(entry.reading.calls or entry.reading.results for entry in self._entries)
+        return any(entry.reading.calls or entry.reading.outcomes for entry in self._entries)
 
     @cached_property
     def headings(self) -> tuple[DigestLine, ...]:
@@ -108,6 +114,8 @@ class TurnFacts:
             if texts and entry.reading.role != "user":
                 said.append(quoted(_gist("\n".join(texts), _SAID if calls else _ANSWER)))
             said += [f"{call.name}({_one(brief(call.text))}){_ended(results.get(call.id), call)}" for call in calls]
+        if self._entries[0].reading.flags.observation:
+            said += [f"{_OBSERVED}{_ended(result)}" for result in self._results]
         return BETWEEN.join(said)
 
     @cached_property
@@ -121,7 +129,7 @@ class TurnFacts:
         for entry, parts in zip(self._entries, self._parts, strict=True):
             for part in parts:
                 if part.kind != "result":
-                    for text in written_values(part.text) if part.kind == "call" else (part.readable,):
+                    for text in written_values(part.text) if part.kind == "call" else (_unwrapped(entry, part),):
                         yield entry.seq, _worth_keeping(pieces(text)), None
         for seq, _, lines, trouble in self._results:
             error = None if trouble is None else DigestLine(seq, seq, "error", trouble[:_LONGEST])
@@ -133,40 +141,59 @@ def _without_echoes(entry: Entry, echoes: frozenset[int]) -> Sequence[Part]:
     return [part for number, part in enumerate(parts) if number not in echoes] if echoes else parts
 
 
+def _unwrapped(entry: Entry, part: Part) -> str:
+    """Return the text of a part without the tags in which hosts put what they insert into a user's text."""
+    if part.kind != "text" or entry.reading.role != "user" or len(part.text) > READ:
+        return part.readable
+    return "\n".join(piece.text for piece in pieces_of(part.text))
+
+
 def _worth_keeping(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if _SHORTEST <= len(line) <= _LONGEST]
 
 
 def _system_note(entry: Entry) -> DigestLine:
     """Return what a system message says, under its rank."""
-    text = "\n".join(part.text for part in entry.reading.parts if part.text)
-    if len(text) > USER_WORDS:
-        text = " [...] ".join(_ends(text))
+    text = _ends("\n".join(part.text for part in entry.reading.parts if part.text), USER_WORDS)
     return DigestLine(entry.seq, entry.seq, "system" if entry.reading.role == "system" else "developer", text)
 
 
-def _ends(text: str) -> tuple[str, str]:
-    return text[: int(USER_WORDS * 0.7)], text[-int(USER_WORDS * 0.3) :]
-
-
 def _user_notes(entry: Entry) -> Iterator[DigestLine]:
-    text = entry.reading.typed
-    if not text:
-        yield DigestLine(entry.seq, entry.seq, "user", _media(entry))
+    """Yield what a user typed, the rules that this does not show, and what may be pasted."""
+    seq, reading, sure = entry.seq, entry.reading, entry.reading.sure
+    pasted, by = reading.pasted, reading.speaker
+    if not sure and not pasted:
+        yield _unsaid(entry)
         return
-    if len(text) <= USER_WORDS:
-        yield DigestLine(entry.seq, entry.seq, "user", text)
-        return
-    head, tail = _ends(text)
-    yield DigestLine(entry.seq, entry.seq, "user", f"{head} [...] {tail}")
-    for rule in rules_in(text):
-        if rule not in head and rule not in tail:
-            yield DigestLine(entry.seq, entry.seq, "rule", rule)
+    if sure:
+        words = _ends(sure, USER_WORDS)
+        yield DigestLine(seq, seq, "user", words, by)
+        if words != sure:
+            head, _, tail = words.partition(_CUT)
+            rules = (rule for rule in rules_in(sure) if rule not in head and rule not in tail)
+            yield from [DigestLine(seq, seq, "rule", rule, by) for rule in rules]
+    if pasted:
+        yield DigestLine(seq, seq, "pasted", _ends(pasted, max(_PASTED, USER_WORDS - len(sure))), by)
+
+
+def _ends(text: str, most: int) -> str:
+    """Return a text as it is, or head and tail of a longer one."""
+    return text if len(text) <= most else f"{text[: int(most * 0.7)]}{_CUT}{text[-int(most * 0.3) :]}"
 
 
 def rules_of(note: DigestLine) -> list[DigestLine]:
     """Return the rules in a user's words, which stay word for word if the words find no room."""
-    return [DigestLine(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
+    return [DigestLine(note.first, note.last, "rule", rule, note.by) for rule in rules_in(note.text)]
+
+
+def _unsaid(entry: Entry) -> DigestLine:
+    """Name what a message holds of which its user typed nothing: what a host inserted, or media."""
+    inserted = [piece for piece in entry.reading.pieces if piece.rank == "inserted"]
+    if not inserted:
+        return DigestLine(entry.seq, entry.seq, "user", _media(entry), entry.reading.speaker)
+    names = ", ".join(dict.fromkeys(piece.name for piece in inserted))
+    text = _gist(_TAGS.sub(" ", " ".join(piece.text for piece in inserted)), _OUTCOME)
+    return DigestLine(entry.seq, entry.seq, "turn", f"reminder: {names}{': ' if text else ''}{text}")
 
 
 def newest_ranked(notes: Sequence[DigestLine], room: int, size: Callable[[DigestLine], int]) -> list[DigestLine]:
@@ -238,7 +265,7 @@ def trouble_in(lines: Sequence[str]) -> str | None:
     return next((line for line in reversed(ends) if _TROUBLE.search(line)), None)
 
 
-def _ended(result: _Result | None, call: Part) -> str:
+def _ended(result: _Result | None, call: Part | None = None) -> str:
     if result is None:
         return ""
     trouble, lines = result.trouble, [line for line in result.lines if line]
@@ -247,6 +274,6 @@ def _ended(result: _Result | None, call: Part) -> str:
     shown = _one((trouble or lines[0])[:_OUTCOME])
     count = len(lines) if len(result.part.text) <= READ else result.part.text.count("\n") + 1
     more = f" ({count} lines)" if count > 3 else ""
-    if trouble is None and set(specific_words(call.text)).issuperset(specific_words(shown)):
+    if trouble is None and call is not None and set(specific_words(call.text)).issuperset(specific_words(shown)):
         return more  # it says no more than the call did
     return f" -> {shown}{more}"

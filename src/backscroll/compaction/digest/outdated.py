@@ -21,13 +21,11 @@ def outdated(
         kept: The groups that the view shows next to it.
         lines: More texts that may repeat what was replaced, each with the `seq` of its message.
     """
-    remarks = [Remark(note.first, note.text, note.kind == "user") for note in headings if note.kind in ("user", "turn")]
-    remarks += [Remark(entry.seq, entry.reading.typed, True) for group in kept for entry in group if _typed(entry)]
+    said = [note for note in headings if note.kind in ("user", "turn")]
+    remarks = [Remark(note.first, note.text, note.kind == "user", note.by) for note in said]
+    shown = [entry for group in kept for entry in group if entry.reading.is_user_turn]
+    remarks += [Remark(entry.seq, entry.reading.sure, True, entry.reading.speaker) for entry in shown]
     return replaced_by([*remarks, *(Remark(seq, text, False) for seq, text in lines)])
-
-
-def _typed(entry: Entry) -> bool:
-    return entry.reading.is_user_turn
 
 
 def without_outdated(notes: Iterable[DigestLine], replaced: Mapping[Sentence, int], said: str) -> Iterator[DigestLine]:

@@ -1,40 +1,33 @@
-"""Recognize what a user stated as a rule.
+"""Recognize what a user stated as a rule, and how strong it is.
 
 A lost rule is the most expensive loss of a compaction, while a sentence kept in vain costs a few tokens. So the markers
-are wide, and cover imperative and modal words of several languages.
+(`rule_markers.py`) are wide. Where room ends, their strength decides which rule goes first.
 """
 
 import re
 from functools import lru_cache
 
+from backscroll.compaction.digest.rule_markers import LANGUAGES, Markers
 from backscroll.compaction.sampling import sampled
 
+PROHIBITION, STANDING, LIMIT, NO_RULE = 3, 2, 1, 0
 _SENTENCE = re.compile(
     r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+"
 )  # the last three end Chinese and Japanese sentences
-_MARKERS = re.compile(
-    r"\b(?:always|never|must|mustn't|shall|should|shouldn't|ought|do not|don't|dont|cannot|can't|only|avoid|ensure|"
-    r"make sure|remember|require[sd]?|requirement|rule|constraint|forbidden|prohibited|allowed|prefer|please|"
-    r"instead of|rather than|at least|at most|no more than|without|unless|until|except|before you|after you|when you|"
-    r"whenever|from now on|for the rest|as of now|important|under no circumstances|use|keep|stick to|write every|"
-    r"end every|reply|"
-    r"niemals|nie|immer|muss|müssen|darf|dürfen|bitte|nur|kein|keine|ab jetzt|"
-    r"jamais|toujours|doit|devez|il faut|ne pas|seulement|désormais|"
-    r"nunca|siempre|debe|debes|hay que|solo|sólo|"
-    r"sempre|mai|deve|devi|apenas|somente)\b"
-    r"|不要|不得|不能|必须|務必|务必|请勿|禁止|总是|始终|一律|只能|以后|всегда|никогда|нельзя|должен|должны|только"
-    r"|しないで|してはいけ|必ず|常に|ください",
-    re.IGNORECASE,
-)
-_NO_RULE = re.compile(
-    r"\bnever ?mind(?=\W*$|[.,!;:])|\b(?:thanks|thank you|yes|no),? please\b|\bcan(?:no|')t wait\b|"
-    r"^(?:[A-Z][\w-]+|s?he|they|we|i)(?: (?:is|am|are|was|were|will be)|'s|'m|'re) (?!to\b|not\b)[^.;,]*?\buntil\b"
-    r"(?= (?:\w+ )?(?:\w+day|tomorrow|tonight|noon|midnight|next \w+|\d|[A-Z]))",
-    re.IGNORECASE,
-)
-"""What has a marker and is no rule: idioms, and who is away until when."""
 _REMEMBERED = 2_000  # characters of a text that is worth caching: a digest's own are shorter
 LONGEST_RULE = 600  # characters; a longer "sentence" is pasted, and a rule is at most a part of it
+_ASKS_TO = re.compile(r"(?:can|could|would|will) (?:you|we)\b", re.IGNORECASE)
+
+
+def _any_of(field: str) -> re.Pattern[str]:
+    """Return a pattern for a field of all languages."""
+    bounded = "|".join(found for each in LANGUAGES.values() if each.bounded and (found := getattr(each, field)))
+    others = "|".join(found for each in LANGUAGES.values() if not each.bounded and (found := getattr(each, field)))
+    return re.compile(rf"\b(?:{bounded})\b|{others}" if others else bounded, re.IGNORECASE)
+
+
+_STRENGTHS = tuple(zip((PROHIBITION, STANDING, LIMIT), map(_any_of, Markers._fields), strict=False))
+_ONCE, _REMARK = _any_of("once"), _any_of("remark")
 
 
 def rules_in(text: str) -> tuple[str, ...]:
@@ -46,11 +39,31 @@ def rules_in(text: str) -> tuple[str, ...]:
 
 def _rules_in(text: str) -> tuple[str, ...]:
     found = (sentence.strip() for sentence in _SENTENCE.split(sampled(text)))
-    return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _states_rule(said)))
+    return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and strength(said)))
 
 
-def _states_rule(sentence: str) -> bool:
-    return _MARKERS.search(sentence) is not None and _MARKERS.search(_NO_RULE.sub(" ", sentence)) is not None
+@lru_cache(maxsize=4_096)
+def strength(sentence: str) -> int:
+    """Return how strong a rule a sentence states: `PROHIBITION`, `STANDING`, `LIMIT`, or `NO_RULE`, which is 0.
+
+    An order that is carried out once is no rule, however polite. A question states none, unless it asks to do
+    something; one that names what must not happen may.
+    """
+    sentence = sentence.replace("\u2019", "'")
+    if not any(marker.search(sentence) for _, marker in _STRENGTHS):
+        return NO_RULE
+    left = _REMARK.sub(" ", sentence)
+    found = next((strong for strong, marker in _STRENGTHS if marker.search(left)), NO_RULE)
+    if found == LIMIT and _ONCE.search(left):
+        return NO_RULE
+    if sentence.endswith(("?", "\uff1f")) and _ASKS_TO.match(sentence) is None:
+        return LIMIT if found == PROHIBITION else NO_RULE
+    return found
+
+
+def same_rule(sentence: str) -> str:
+    """Return what two sentences share that state the same rule: its words."""
+    return " ".join(re.findall(r"\w+", sentence.casefold()))
 
 
 _known_rules = lru_cache(maxsize=1_024)(_rules_in)

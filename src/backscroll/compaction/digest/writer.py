@@ -5,10 +5,8 @@ they mention. The oldest turn lines merge into ranges; lines that an edit remove
 kept aside, up to a bound, for later digests.
 """
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 from math import ceil
@@ -19,8 +17,11 @@ from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover,
 from backscroll.compaction.digest.notes import TurnFacts, newest_ranked, rules_of
 from backscroll.compaction.digest.outdated import is_talk, outdated, states_fact, still_contradicting, without_outdated
 from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted, removed_in
+from backscroll.compaction.digest.repeated import without_repeated
 from backscroll.compaction.digest.stale_lines import fingerprint
+from backscroll.compaction.digest.tallies import SAID_ONCE, merged, tally
 from backscroll.compaction.digest.terms import specific_words
+from backscroll.compaction.digest.user_rules import rules_in, same_rule, strength
 from backscroll.history.history import Entry
 from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.messages.statements import Sentence, sentences_of
@@ -34,17 +35,12 @@ WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's su
 RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is kept, likewise
 MOST_REMOVED = 1_000  # lines that edits removed: about 12 bytes each in a stored plan
-MOST_SQUEEZED = 100  # users' words without room that are kept aside
 ERROR = 20.0  # weight of an error on top of its words: five mentions by the agent
 _CHARACTERS = 3.2  # per token of a line, before it is counted
 _OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
-_TURNS = "turns: "
-SAID_ONCE = f"{_TURNS}said x1"  # in place of a turn that repeats what a user replaced
-_TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
+MOST_SQUEEZED = 100  # users' words without room that are kept aside
 MOST_PROSE = 0.6  # of a digest that a model's summary takes at most; no more than two fifths are requested
 _BY_USERS = ("rule", "user")
-_ORDER = ("line", "error", "turn", "prose", "user")
-"""The order in which kinds give way when a digest shrinks."""
 
 
 class Frame(NamedTuple):
@@ -99,7 +95,7 @@ def write(
     known = sorted([*before.notes, *before.reserve], key=_first)
     facts = [TurnFacts(group) for group in groups] if facts is None else facts
     headings = [note for note in known if note.kind not in LINES]
-    headings += [note for turn in facts for note in turn.headings]
+    headings = without_repeated([*headings, *(note for turn in facts for note in turn.headings)])
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
     talk = without_tools(headings, facts)
     facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
@@ -157,7 +153,7 @@ def _fitting(
 def without_tools(headings: Iterable[DigestLine], facts: Iterable[TurnFacts]) -> bool:
     """Return whether no tool was called in all that a digest covers."""
     turns = [note.text for note in headings if note.kind == "turn"]
-    return not any(turn.with_tools for turn in facts) and {"said"}.issuperset(_tally(turns))
+    return not any(turn.with_tools for turn in facts) and {"said"}.issuperset(tally(turns))
 
 
 def _room_for(headings: Sequence[DigestLine], frame: Frame, *, talk: bool) -> int:
@@ -336,7 +332,7 @@ def fit_headings(
     """Fit users' words, rules and turn lines into `room` tokens; also return the words and rules left out.
 
     The oldest turns merge first. Then the oldest of users' words go, except their rules. Then turns merge across users'
-    words, and then a model's summary goes. The oldest rules go only if rules alone exceed the room. `IN_TALK` has
+    words, and then a model's summary goes. The weakest rules go only if rules alone exceed the room. `IN_TALK` has
     another order.
     """
     kept = _each_rule_once(newest_ranked(notes, int(room * OF_RANKED), lambda note: tokens(note_text(note)) + 1))
@@ -349,7 +345,21 @@ def fit_headings(
                 break
             gone += _lost(kept, after)
             kept, over = after, taken(after, tokens) - room
-    return kept, gone[-MOST_SQUEEZED:]
+    return kept, _strongest(gone, MOST_SQUEEZED)
+
+
+def _strongest(notes: Sequence[DigestLine], most: int) -> list[DigestLine]:
+    """Return the strongest rules and the newest words, in order: a rule that has no room now may have it later."""
+    if len(notes) <= most:
+        return list(notes)
+    worth = {number: (_strength(note) if note.kind == "rule" else 0) for number, note in enumerate(notes)}
+    best = sorted(worth, key=lambda number: (worth[number], number))[-most:]
+    return [notes[number] for number in sorted(best)]
+
+
+def _strength(note: DigestLine) -> int:
+    """Return the strength of the strongest rule in a user's words."""
+    return max(map(strength, rules_in(note.text)), default=0)
 
 
 def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
@@ -361,7 +371,7 @@ def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[Dig
     """Return users' words and system messages that left, and rules that no remaining words contain."""
     left = set(after)
     words = [note.text for note in after if note.kind in _BY_USERS]
-    gone = [note for note in before if note not in left and note.kind in (*_BY_USERS, *RANKED)]
+    gone = [note for note in before if note not in left and note.kind in (*_BY_USERS, "pasted", *RANKED)]
     with_rules = [each for note in gone for each in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
     return [each for each in with_rules if each.kind != "rule" or not any(each.text in text for text in words)]
 
@@ -372,15 +382,28 @@ def _each_rule_once(notes: Sequence[DigestLine]) -> list[DigestLine]:
     rules = [note for note in notes if note.kind == "rule"]
     if not rules:
         return notes
-    newest = {rule.text: rule for rule in rules}
+    newest = {(rule.by, same_rule(rule.text)): rule for rule in rules}
     words: dict[int, list[str]] = {rule.first: [] for rule in rules}
     for note in notes:
         if note.kind == "user" and note.first in words:
             words[note.first].append(note.text)
     repeated = {
-        rule for rule in rules if newest[rule.text] != rule or any(rule.text in said for said in words[rule.first])
+        rule
+        for rule in rules
+        if newest[rule.by, same_rule(rule.text)] != rule or any(rule.text in said for said in words[rule.first])
     }
     return [note for note in notes if note not in repeated] if repeated else notes
+
+
+def _squeeze_pasted(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
+    """Remove the oldest of what users may have pasted, until `excess` tokens are free."""
+    kept: list[DigestLine] = []
+    for note in notes:
+        if excess > 0 and note.kind == "pasted":
+            excess -= tokens(note_text(note)) + 1
+        else:
+            kept.append(note)
+    return kept
 
 
 def _squeeze_words(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
@@ -413,14 +436,19 @@ def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
     return [note for note in notes if note.kind != "prose"]
 
 
-def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove the oldest rules and words that are only rules, first those that state facts; then system messages."""
+def squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
+    """Remove rules, and users' words that are nothing but rules: first those that state facts, then the weakest, and
+    the oldest of equal ones. System messages go last.
+    """
+    order = [number for number, note in enumerate(notes) if note.kind in _BY_USERS]
+    order.sort(key=lambda number: (not states_fact(notes[number]), _strength(notes[number])))
+    order += [number for number, note in enumerate(notes) if note.kind in RANKED]
     gone: set[int] = set()
-    for kinds, wanted in ((_BY_USERS, states_fact), (_BY_USERS, bool), (RANKED, bool)):  # `bool` is true of each note
-        for number, note in enumerate(notes):
-            if excess > 0 and number not in gone and note.kind in kinds and wanted(note):
-                excess -= tokens(note_text(note)) + 1
-                gone.add(number)
+    for number in order:
+        if excess <= 0:
+            break
+        excess -= tokens(note_text(notes[number])) + 1
+        gone.add(number)
     return [note for number, note in enumerate(notes) if number not in gone]
 
 
@@ -436,7 +464,7 @@ def _merge_turns(
     last = -1
     for note in notes:
         if note.kind == "turn" and excess > 0 and last >= 0 and (across or last == len(kept) - 1):
-            joined = _merged(kept[last], note)
+            joined = merged(kept[last], note)
             excess -= tokens(note_text(kept[last])) + tokens(note_text(note)) - tokens(note_text(joined))
             kept[last] = joined
         else:
@@ -445,55 +473,21 @@ def _merge_turns(
     return kept
 
 
-WITH_TOOLS: Sequence[Stage] = (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules)
+WITH_TOOLS: Sequence[Stage] = (
+    _merge_turns,
+    _squeeze_pasted,
+    _squeeze_words,
+    _merge_across,
+    _without_prose,
+    squeeze_rules,
+)
 """What headings lose first."""
-IN_TALK: Sequence[Stage] = (_merge_across, _squeeze_talk, _squeeze_words, _without_prose, _squeeze_rules)
+IN_TALK: Sequence[Stage] = (
+    _merge_across,
+    _squeeze_talk,
+    _squeeze_pasted,
+    _squeeze_words,
+    _without_prose,
+    squeeze_rules,
+)
 """The same where no tool was called: answers and small talk go before what the user stated."""
-
-
-def _merged(one: DigestLine, other: DigestLine) -> DigestLine:
-    counts = _tally((one.text, other.text))
-    return one._replace(last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
-
-
-def _tally(turns: Iterable[str]) -> Counter[str]:
-    """Count what was done in turns, one by one or merged."""
-    counts: Counter[str] = Counter()
-    for text in turns:
-        if _TALLY.fullmatch(text):
-            for item in text.removeprefix(_TURNS).split(", "):
-                name, _, number = item.rpartition(" x")
-                counts[name] += int(number)
-        else:
-            counts.update(_doings(text))
-    return counts
-
-
-def _doings(turn: str) -> list[str]:
-    """Return the tools that a turn's line names."""
-    names = [call.partition("(")[0] for call in turn.split(" | ")]
-    return [name if name.replace("-", "_").isidentifier() else "said" for name in names]
-
-
-def shrink(
-    digest: DigestContent, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False
-) -> DigestContent:
-    """Fit a digest into `allowance` tokens: lines go first, then turns, then users' words except their rules; oldest
-    first. With `rules_too` rules go last.
-
-    Removed lines are kept aside for the next digest. If a user's words go with their rules, these rules are listed as
-    well, so that reports can name each rule that is left out.
-    """
-    sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
-    excess = sum(sizes) - allowance
-    gone: dict[int, list[DigestLine]] = {}
-    for kind in (*_ORDER, "rule", *RANKED) if rules_too else _ORDER:
-        for number, note in enumerate(digest.notes):
-            if excess > 0 and note.kind == kind:
-                gone[number] = rules_of(note) if kind == "user" and not rules_too else []
-                excess -= sizes[number] - sum(tokens(note_text(rule)) + 1 for rule in gone[number])
-    kept = [left for number, note in enumerate(digest.notes) for left in gone.get(number, [note])]
-    reserve = [note for number, note in enumerate(digest.notes) if number in gone]
-    if rules_too:
-        reserve += [rule for note in reserve if note.kind == "user" for rule in rules_of(note)]
-    return replace(digest, notes=tuple(kept), reserve=(*digest.reserve, *reserve))

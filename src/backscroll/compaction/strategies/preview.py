@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from backscroll.compaction.arrival_rule import ArrivalRule
-from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
+from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window, is_outcome
 from backscroll.compaction.options import ToolResultPreview
 from backscroll.compaction.salient_lines import cut_to_lines
 from backscroll.history.plan import Clear, Edit, Excerpt
@@ -77,6 +77,6 @@ def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Exc
 
 
 def _is_long(window: Window, candidate: CandidatePart, over: int) -> bool:
-    if candidate.part.id is None or candidate.entry.reading.flags.whole:
+    if not is_outcome(candidate.part) or candidate.entry.reading.flags.whole:
         return False
     return (candidate.entry.seq, candidate.number) not in candidate.unit.edits and window.tokens(candidate.count) > over

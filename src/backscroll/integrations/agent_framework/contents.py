@@ -24,6 +24,8 @@ def to_blocks(contents: Sequence[Content], role: str) -> list[Block]:
         contents: The contents.
         role: The role of the message: an assistant's message holds only results of what a server executed.
     """
+    if contents and all(_is_openais(content) for content in contents):
+        return list(map(_item, contents))
     sealed = any(content.type == "text_reasoning" and _seal(content) for content in contents)
     return [_to_block(content, sealed=sealed, served=role == "assistant") for content in contents]
 
@@ -45,10 +47,21 @@ def _seal(content: Content) -> str:
     return content.protected_data or str(content.additional_properties.get("encrypted_content") or "")
 
 
+def _is_openais(content: Content) -> bool:
+    return content.type == "text_reasoning" and str(content.id or "").startswith("rs_")
+
+
+def _item(content: Content) -> Block:
+    """Return reasoning alone as an item, which no view shows: OpenAI refuses reasoning without what followed it."""
+    summary = [{"type": "summary_text", "text": content.text}] if content.text else []
+    return {"type": "reasoning", "id": content.id, "summary": summary, "encrypted_content": _seal(content)}
+
+
 def _reasoning(content: Content, *, sealed: bool) -> Block:
     if content.text is None:
         return {"type": "redacted_thinking", "data": _seal(content)}
-    signature = {"signature": _seal(content) or _IN_ANOTHER} if sealed else {}
+    # Plain reasoning has the mark of a host's block: each client sends it as its provider takes it.
+    signature = {"signature": _seal(content) or _IN_ANOTHER} if sealed else {"visibility": "all"}
     return {"type": "thinking", "thinking": content.text, **signature}
 
 

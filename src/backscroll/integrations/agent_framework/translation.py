@@ -29,12 +29,18 @@ class AgentFrameworkTranslation(Translation[Native]):
             return Native(_role(message, shown), shown)
         made = copy(natives[0])
         made.contents = shown
+        if made.role == "tool" and _results_in(shown) < _results_in(contents):
+            made.role = "user"  # a late result is text, which no client sends under the role of results
         made.additional_properties = dict(made.additional_properties)
         made.raw_representation = None  # it says what the view changed
         return made
 
 
+def _results_in(contents: Sequence[Content]) -> int:
+    return sum(content.type == "function_result" for content in contents)
+
+
 def _role(message: Message, contents: Sequence[Content]) -> str:
-    if any(content.type == "function_result" for content in contents):
+    if _results_in(contents):
         return "tool"
     return str(message["role"])

@@ -8,7 +8,7 @@ from backscroll.errors import BackscrollError, ConfigurationError
 from backscroll.integrations.clients.collected import is_prelude, rejection_in
 from backscroll.integrations.clients.steps import Steps, run, run_async
 from backscroll.integrations.clients.streams import ASYNC, END, SYNC, AsyncResponseStream, Opened, ResponseStream, Ways
-from backscroll.integrations.overflow_errors import is_overflow
+from backscroll.integrations.overflow_errors import is_overflow, is_refusal
 from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.base import MAIN
@@ -95,6 +95,8 @@ def _sent(context: Context, send: Callable[[list[Message]], Steps[T]], request: 
             return (yield from send(view))
         except Exception as error:
             if isinstance(error, BackscrollError) or not is_overflow(error):
+                if is_refusal(error):
+                    context.observe_refusal(lane=lane)
                 raise
             retry.rejected(error, lane)
 

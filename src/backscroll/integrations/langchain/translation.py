@@ -25,7 +25,7 @@ from backscroll.messages.items import is_envelope
 
 _FROM_HOST = {"metadata": {"source": "host"}}
 """Of system messages within the history, which the prompt of an agent does not replace."""
-_EMPTY = {"type": "text", "text": ""}
+_APART = {"calls": "apart"}
 """Keeps a message whose blocks are all items of the Responses API from being read as an envelope of items."""
 _OPENAI_IDS = "__openai_function_call_ids__"
 """Where langchain-openai keeps the item ids of calls outside the content."""
@@ -54,7 +54,8 @@ class LangChainTranslation(Translation[BaseMessage]):
         """Return a copy of the first message that is represented, with what the view changed; or a new message."""
         like = next((each for each in natives if self.to_message(each)["role"] == message["role"]), None)
         if like is None:
-            return _new(message)
+            held = _restored(message["content"], natives[0], natives) if natives else message["content"]
+            return _new({**message, "content": held})
         left = _restored(message["content"], like, natives)
         if not isinstance(like, AIMessage):
             return like.model_copy(update={"content": left})
@@ -71,14 +72,14 @@ def _of_model(native: AIMessage) -> Message:
         texts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
         content = [*hidden, *(texts or [])]
     message: Message = {"role": "assistant", "content": content}
-    if is_envelope(message):  # its calls are in `tool_calls` as well, so it may not be taken apart
-        message["content"] = [*content, _EMPTY]
     if calls := [_call(each["id"], each["name"], _json(each["args"])) for each in native.tool_calls]:
         message["tool_calls"] = calls
     unread = [each for each in native.invalid_tool_calls if each.get("id") and each.get("name")]
     if unread:  # providers are sent these too, and `create_agent` answers them
         calls = [*calls, *(_call(each["id"], each["name"], each.get("args") or "") for each in unread)]
         message["tool_calls"] = calls
+    if calls and is_envelope(message):
+        message["content"] = [*content, _APART]
     if isinstance(thought := native.additional_kwargs.get("reasoning_content"), str):
         message["reasoning_content"] = thought
     return message
@@ -128,12 +129,17 @@ def _rest_of_model(like: AIMessage, message: Message, left: Any) -> dict[str, An
 
 
 def _calls_of(like: AIMessage, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the calls of a view. One that could not be read is a valid call now if the view replaced its arguments."""
     texts = {call["id"]: call["function"]["arguments"] for call in calls}
-    known = [each for each in like.tool_calls if each["id"] in texts]
-    return {
-        "tool_calls": [{**each, "args": json.loads(texts[each["id"]])} for each in known],
-        "invalid_tool_calls": [each for each in like.invalid_tool_calls if each.get("id") in texts],
-    }
+    known = [{**each, "args": json.loads(texts[each["id"]])} for each in like.tool_calls if each["id"] in texts]
+    unread = [each for each in like.invalid_tool_calls if each.get("id") in texts]
+    same = [each for each in unread if texts[each["id"]] == (each.get("args") or "")]
+    known += [
+        {"type": "tool_call", "id": each["id"], "name": each["name"], "args": json.loads(texts[each["id"]])}
+        for each in unread
+        if each not in same
+    ]
+    return {"tool_calls": known, "invalid_tool_calls": same}
 
 
 def _has_reasoning(content: Any) -> bool:
@@ -165,7 +171,7 @@ def _restored(content: Any, like: BaseMessage, natives: Sequence[BaseMessage]) -
     hidden = [item for each in natives if isinstance(each, AIMessage) for item in _hidden(each)]
     own = [block for each in natives if isinstance(each.content, list) for block in each.content]
     stored = [to_stored(block) for block in own]
-    shown = [block for block in content if block not in hidden and (block != _EMPTY or block in stored)]
+    shown = [block for block in content if block not in hidden and block != _APART]
     if isinstance(like.content, str) and all(_is_text(block) for block in shown):
         return "".join(block["text"] for block in shown)
     left, after = [], 0

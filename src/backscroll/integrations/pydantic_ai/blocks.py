@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
     ModelResponsePart,
     SystemPromptPart,
     TextContent,
+    ThinkingPart,
     UserPromptPart,
     tool_return_ta,
 )
@@ -40,6 +41,8 @@ them. They say nothing to the model.
 """
 STEERING_TOOLS = frozenset(("tool-search", "capability-load"))
 """Kinds of tools whose calls and results say which tools the model has."""
+_OPENAI = "rs_"
+"""How the ids of OpenAI's reasoning begin."""
 _ERRORS = frozenset(("failed", "retried"))
 _PIN = "pydantic-ai-harness.compaction.pin.v1"
 """How the harness of Pydantic AI marks a text that must stay."""
@@ -58,7 +61,10 @@ class Piece(NamedTuple):
 
 def pieces_of(parts: Iterable[ModelPart]) -> list[Piece]:
     """Return the blocks of parts, in order."""
-    return [Piece(part, number, item, block) for number, part in enumerate(parts) for item, block in _blocks(part)]
+    given = list(parts)
+    if given and all(isinstance(part, ThinkingPart) and (part.id or "").startswith(_OPENAI) for part in given):
+        return [Piece(part, number, 0, _item_of(part)) for number, part in enumerate(given)]
+    return [Piece(part, number, item, block) for number, part in enumerate(given) for item, block in _blocks(part)]
 
 
 def flags_of(message: ModelMessage, *, is_first: bool) -> dict[str, bool]:
@@ -157,10 +163,18 @@ def _block(part: Any) -> Block:
             return {"type": "pydantic_ai", "part": as_json(part)}
 
 
+def _item_of(part: Any) -> Block:
+    """Return reasoning alone as an item, which no view shows: OpenAI refuses reasoning without what followed it."""
+    summary = [{"type": "summary_text", "text": part.content}] if part.content else []
+    return {"type": "reasoning", "id": part.id, "summary": summary, "encrypted_content": part.signature}
+
+
 def _thinking(part: Any) -> Block:
-    """Return reasoning. An id of OpenAI seals it like a signature: its servers know what was before it."""
-    sealed = part.signature or (part.id if (part.id or "").startswith("rs_") else None)
-    return {"type": "thinking", "thinking": part.content} | ({"signature": sealed} if sealed else {})
+    """Return reasoning. An id of OpenAI seals it like a signature: its servers know what was before it. Plain reasoning
+    has the mark of a host's block: Pydantic AI sends it as each provider takes it, and Anthropic would refuse it.
+    """
+    sealed = part.signature or (part.id if (part.id or "").startswith(_OPENAI) else None)
+    return {"type": "thinking", "thinking": part.content} | ({"signature": sealed} if sealed else {"visibility": "all"})
 
 
 def _result(part: Any, content: str | list[Block]) -> Block:

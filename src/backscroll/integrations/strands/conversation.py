@@ -13,7 +13,7 @@ from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.strands.errors import RequestTooLarge
 from backscroll.integrations.strands.estimator import outside_tokens
 from backscroll.integrations.strands.models import MAIN, counted_in, input_budget, model_name
-from backscroll.integrations.strands.serialization import Message, from_json, pinned
+from backscroll.integrations.strands.serialization import Message, from_json, in_blocks, pinned
 from backscroll.integrations.strands.tool_result_storage import ToolResultArchive
 from backscroll.integrations.strands.translation import StrandsTranslation
 from backscroll.manager.async_manager import AsyncContextManager
@@ -150,7 +150,7 @@ class Conversation(AsyncContextManager):
         except BudgetError as error:
             raise RequestTooLarge(error) from error
         self._asked = True
-        messages = [from_json(message) for message in view]
+        messages = [in_blocks(from_json(message)) for message in view]
         self._carry_over(context, messages, whole=whole)
         if not self._status or not messages:
             return context.replace(messages=messages)

@@ -32,6 +32,11 @@ def from_json(value: Any) -> Any:
     return [from_json(item) for item in value] if isinstance(value, list) else value
 
 
+def in_blocks(message: Message) -> Message:
+    """Return a message of a view with its content as blocks: of an empty message nothing says that it had any."""
+    return {**message, "content": [{"text": message["content"]}]} if isinstance(message["content"], str) else message
+
+
 def said(message: Message) -> tuple[Any, Any]:
     """Return role and content of a message, without its annotations: usage, ids, flags."""
     return message.get("role"), message.get("content")

@@ -14,6 +14,8 @@ class Remark(NamedTuple):
     text: str
     by_user: bool
     """The user wrote it. What an assistant says can be replaced, and replaces nothing."""
+    speaker: str = ""
+    """The name of the user who wrote it. What one user states never replaces what another one did."""
 
 
 Sentence = tuple[int, str]
@@ -29,9 +31,19 @@ def replaced_by(remarks: Iterable[Remark]) -> dict[Sentence, int]:
     Returns:
         The `seq` of the message that gives the value that holds now, by the sentence that it replaces.
     """
+    by_speaker: dict[str, list[Remark]] = {}
+    for remark in sorted(set(remarks)):
+        by_speaker.setdefault(remark.speaker, []).append(remark)
+    of_one = [one for one in by_speaker if any(remark.by_user for remark in by_speaker[one])]
+    if len(of_one) == 1:  # then an assistant speaks of this one
+        return _replaced(sorted(remark for each in by_speaker.values() for remark in each))
+    return {sentence: seq for each in by_speaker.values() for sentence, seq in _replaced(each).items()}
+
+
+def _replaced(remarks: Iterable[Remark]) -> dict[Sentence, int]:
     stated: dict[frozenset[str], list[tuple[int, Statement]]] = {}
     read: list[tuple[Sentence, Statement]] = []
-    for remark in sorted(set(remarks)):
+    for remark in remarks:
         if not statements_in(remark.text, by_user=remark.by_user):
             continue
         for sentence in sentences_of(remark.text):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from backscroll.messages import Media, ParsedMessage, Part
 from backscroll.ports import Tokenizer
+from backscroll.tokens.counts import Count, Counts, MediaCount
 from backscroll.tokens.engines.media import image_size, pdf_pages
-from backscroll.tokens.usage import Count, Counts, MediaCount
 
 _NAMES_KEPT = 16_384
 _SHORT = 512

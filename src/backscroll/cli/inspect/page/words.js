@@ -17,6 +17,7 @@ const WORDS = {
   "corrupt": "Altered or missing; raises `CorruptionError`.",
   "pinned": "A mark of the user keeps this message in every view, word for word.",
   "whole": "The message is in the request word for word.",
+  "healed": "The message is sent otherwise than it was added, since its provider would refuse that.",
   "without reasoning": "The message is in the request, but its reasoning is not, since its provider would refuse or ignore it.",
   "excerpted": "A long result is cut to the lines that matter; `recall` of its reference returns all of it.",
   "cleared": "A short note replaces the result; `recall` of its reference returns all of it.",
