@@ -34,7 +34,7 @@ class MessageStatus:
     `compacted` (the provider's own block represents it) or `left out`.
     """
     reason: str
-    """What protects it, or the strategy that chose it; and by which rules a view healed it, as in `context:healed`."""
+    """What protects it, or the strategy that chose it."""
     tokens: int
     """Expected tokens of the original."""
     ref: str
@@ -62,7 +62,7 @@ def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry])
         MessageStatus(
             entry.seq,
             entry.reading.role,
-            *reasons.with_heals(entry, *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons)),
+            *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons),
             estimate_message(entry.reading, entry.counts, lane.family).expected,
             reference(entry.seq),
         )
@@ -93,23 +93,6 @@ class _Reasons:
         reason = lane.plan.reason
         self.asked = "" if reason is None else f" (the model asked for this plan: {reason})"
         """Follows the strategy that chose an edit."""
-        self.healed: dict[int, list[str]] = {}
-        """By `seq`: the rules by which the lane's newest view healed a message."""
-        self.unsendable: set[int] = set()
-        """Messages of which that left nothing."""
-        for segment in () if lane.view is None else lane.view.segments:
-            for seq, rule in segment.heals:
-                self.healed.setdefault(seq, []).append(rule)
-            if segment.heals and segment.sources is not None:
-                shown = {entry.seq for entries in segment.sources for entry in entries}
-                self.unsendable |= {entry.seq for entry in segment.entries} - shown
-
-    def with_heals(self, entry: Entry, state: State, reason: str) -> tuple[State, str]:
-        """Return the state and the reason, with the rules that healed the message."""
-        rules = ", ".join(self.healed.get(entry.seq, ()))
-        if not rules or state in ("digested", "compacted", "left out"):
-            return state, reason
-        return "left out" if entry.seq in self.unsendable else state, f"{reason}; healed: {rules}"
 
     def of(self, entry: Entry) -> str:
         if entry.reading.flags.critical:
