@@ -1,15 +1,12 @@
 """The agent of `bound_agent` on a fake of Gemini, which refuses a step of the current turn without its signature."""
 
 import json
-import re
 from typing import Any
 
 from backscroll import BudgetError
 from backscroll.evaluation.fake_providers import FakeGemini
 from tests.bound_agent import BoundAgent, Message
 from tests.builders import PNG
-
-_REFERENCE = re.compile(r"\[ref:(\d+)")
 
 
 class GeminiAgent(BoundAgent):
@@ -48,12 +45,6 @@ class GeminiAgent(BoundAgent):
         self.manager.append(answer)
         self.requests += 1
         self.sealed += "thoughtSignature" in str(view)
-
-    def judge(self, view: list[Message]) -> None:
-        """Judge with references as places: the oracle knows no numbers, and after a rewind they differ."""
-        places = {status.seq: place for place, status in enumerate(self.manager.explain(self.model))}
-        text = _REFERENCE.sub(lambda ref: f"[ref:{places.get(int(ref[1]), ref[1])}", json.dumps(view))
-        super().judge(json.loads(text))
 
     def _tools(self) -> None:
         self.numbers += 1

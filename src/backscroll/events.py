@@ -117,7 +117,7 @@ WARNINGS: Mapping[str, str] = {
     ORPHAN_RESULT: "message {seq} is the result of {ids}, which no call of this session has, and views show it as "
     "text: append results with the id of their call (open calls: {open})",
     HISTORY_ODD: "message {seq} cannot be sent as it is ({rule}): {sent}; views of lane {lane!r} heal such messages, "
-    "the history keeps them, and each has its event `context:healed`",
+    "the history keeps them, and `on_event` names each",
     ENDS_WITH_ANSWER: "the request of lane {lane!r} ends with the model's own message {seq}, and {model!r} refuses "
     "that (no prefill): append a message of the user, or the results of its calls, before the request",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "

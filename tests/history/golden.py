@@ -51,6 +51,7 @@ def continued(store: MemoryStore) -> ContextManager:
     answers = iter(["It went well."] * 20)
     manager = ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
     manager.undo_compaction()  # the plan before it, under which nothing was healed
+    manager.observe_refusal()
     manager.get_messages_for_request()
     manager.compact()
     for number in range(4):

@@ -83,6 +83,18 @@ def test_lane_that_compacts_by_its_budget_heals_as_well():
         assert problems(view, context.get_messages()) == []
 
 
+def test_lane_of_format_3_heals_after_a_refused_request():
+    """Also for who opens the session after that."""
+    store = golden_store(3, "odd")
+    with opened(store) as context:
+        assert context.get_messages_for_request() == ODD["view"]
+        context.observe_refusal()
+        view = context.get_messages_for_request()
+        assert problems(view, context.get_messages()) == []
+    with opened(store) as again:
+        assert again.get_messages_for_request() == view
+
+
 def test_undone_compaction_shows_again_what_was_sent():
     """The compaction that healed is undone, and what it healed stays healed: the cache has it."""
     with opened(golden_store(3, "odd")) as context:

@@ -21,6 +21,9 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     events.COMPACTION_WON_LITTLE: LANE
     | {"tokens": 54_000, "budget": 60_000, "parts": {"a": 1}, "made_of": "pins 1", "remedy": "unpin messages"},
     events.EPHEMERAL_KEPT: {"seq": 7},
+    events.HISTORY_ODD: LANE | {"seq": 7, "rule": "empty_text", "sent": "blocks without content are left out"},
+    events.ORPHAN_RESULT: {"seq": 7, "ids": ["c1"], "open": ["c2"]},
+    events.ENDS_WITH_ANSWER: LANE | {"seq": 7, "model": "claude-opus-4-6"},
     events.LONG_USER_MESSAGES: LANE | {"seq": 21, "messages": 10, "characters": 3_200},
     events.USAGE_REJECTED: LANE | {"reported": "(1, 2)", "reason": "no view was handed out on this lane yet"},
     events.USAGE_CORRECTED: LANE | {"reported": 9_000, "taken": 4_100, "reason": RUNNING},

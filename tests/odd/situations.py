@@ -205,6 +205,14 @@ class Situations:
             {"role": "user", "content": [{"toolResult": {"toolUseId": name, "content": json.dumps(value)}}]},
         ]
 
+    def twice(self) -> list[Message]:
+        """The same data as text and as structured content, as a client of MCP writes it."""
+        name = self.name()
+        self.answered.append(name)
+        data = {"rows": [self.word() for _ in range(12)]}
+        value = {"content": [{"type": "text", "text": json.dumps(data, indent=1)}], "structuredContent": data}
+        return [self.call(name), *self.talk.results([(name, json.dumps(value))])]
+
     def empty_block(self) -> list[Message]:
         message = self.question()
         key = "parts" if self.dialect == "gemini" else "content"
@@ -240,7 +248,7 @@ KINDS: dict[str, Callable[[Situations], list[Message]]] = {
     for name in (
         "round", "turn", "second_result", "late_result", "open_call", "half_answered", "left_open", "unknown_call",
         "server_pair", "paused", "server_call_cut", "cut_call", "empty_answer", "surrogate", "reasoning_alone",
-        "not_text", "empty_block", "hook", "order", "planted", "ruled",
+        "not_text", "twice", "empty_block", "hook", "order", "planted", "ruled",
     )
 }  # fmt: skip  # one thought
 _RANK = ("order",)

@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -17,6 +18,7 @@ from backscroll.evaluation.fake_providers import (
     FakeProviderError,
 )
 from backscroll.evaluation.rank import rank_problems
+from backscroll.evaluation.validity import problems
 from backscroll.manager.importing import ImportingManager
 from backscroll.stores.memory import MemoryStore
 from tests.fakes import count_quarter
@@ -64,8 +66,10 @@ class Walk:
         self.faults: list[str] = []
         self.sent: dict[str, list[Message]] = {}
         """By lane: the newest view."""
-        self.shown: set[str] = set()
-        """Words that the main lane showed."""
+        self.heard: dict[str, int] = {}
+        """By lane: events that were judged."""
+        self.rewound: set[str] = set()
+        """Lanes whose newest view was of messages that are taken back."""
         self.named: list[tuple[str, dict[str, Any]]] = []
         """Events, with their payloads."""
 
@@ -112,6 +116,7 @@ class Walk:
             case "rewind":
                 seqs = [status.seq for status in self.context.explain()]
                 self.context.rewind(seqs[-1 - self.chance.randrange(min(4, len(seqs)))])
+                self.rewound = set(self.sent)
                 self._forget()
             case "fork":
                 other = self.context.fork(f"{self.context.session_id}+")
@@ -151,18 +156,24 @@ class Walk:
         newest = self.context.get_messages()[-1]
         if newest["role"] not in ("assistant", "model"):
             return True
+        if "server_tool_use" in json.dumps(newest) and "_tool_result" not in json.dumps(newest):
+            return True  # the provider goes on
         newest_seq = self.context.explain()[-1].seq
         return any(call.seq == newest_seq for call in self.context.open_calls())
 
     def _judged(self, view: list[Message], lane: str) -> Iterator[str]:
         history = self.context.get_messages()
         newest = self.context.explain()[-1].seq
-        if self.dialect != "amplifier" and (said := refusal(self.dialect, view)):
-            yield f"refused: {said}"
+        if refused := refusal(self.dialect, view):
+            yield f"refused: {refused}"
+        yield from self._kept(view, lane)
         evicted = {seq for name, payload in self.named if name == events.SYSTEM_EVICTED for seq in payload["seqs"]}
         seqs = [status.seq for status in self.context.explain(lane=lane)]
+        yield from problems(view, history, seqs)
         yield from rank_problems(view, history, evicted=[at for at, seq in enumerate(seqs) if seq in evicted])
         text = json.dumps(view)
+        if twice := [word for word, times in Counter(_WORD.findall(text)).items() if times > 1]:
+            yield from self._doubled(view, twice)
         words = _WORD.findall(json.dumps(history[-1]))
         said = [message for message in view if _WORD.search(json.dumps(message)) or "[ref:" in json.dumps(message)]
         ends = json.dumps(said[-1])
@@ -172,8 +183,29 @@ class Walk:
         for status in self.context.explain(lane=lane):
             message = history[status_index(history, status, self.context)]
             lost = [word for word in _WORD.findall(json.dumps(message)) if word not in text]
-            if lost and status.state == "whole" and status.role in ("user", "tool"):
-                yield f"words {lost} of message {status.seq} are in no view, and explain() says it is whole"
+            if lost and status.state in ("whole", "healed") and status.role in ("user", "tool"):
+                yield f"words {lost} of message {status.seq} are in no view, and explain() says it is {status.state}"
+
+    def _doubled(self, view: list[Message], words: list[str]) -> Iterator[str]:
+        """Whether a result holds the same data twice."""
+        for message in view:
+            text = json.dumps(message)
+            if "structuredContent" in text and any(text.count(word) > 1 for word in words):
+                yield "a result holds the same data twice"
+
+    def _kept(self, view: list[Message], lane: str) -> Iterator[str]:
+        """Whether the view goes on from the lane's newest, or an event says why not. Healing alone is no reason."""
+        heard = self.named[self.heard.get(lane, 0) :]
+        moved = {name for name, payload in heard if payload.get("lane", lane) == lane}
+        self.heard[lane] = len(self.named)
+        if events.LATE_RESULT in moved:
+            yield "a result moved to a call that a view showed without it"
+        before = [] if lane in self.rewound else self.sent.get(lane, [])
+        self.rewound.discard(lane)
+        at = next((at for at, (one, other) in enumerate(zip(before, view, strict=False)) if one != other), None)
+        # a server tool's call at the very end leaves, also in a later process, which does not know the view before
+        if at is not None and not moved & events.MOVES_PREFIX and "server_tool_use" not in json.dumps(before[at]):
+            yield "the view does not begin with the one before it, and no event says why"
 
 
 def status_index(history: list[Message], status: Any, context: Any) -> int:

@@ -1,8 +1,6 @@
 """Any order of everything a session can do, against a plain list: the promises hold after every step."""
 
 import contextlib
-import json
-import re
 from typing import Any
 
 import pytest
@@ -132,7 +130,7 @@ class SessionMachine(RuleBasedStateMachine):
             return
         notes = [message for message in view if message.get("metadata", {}).get("ephemeral")]
         stored = [message for message in view if message not in notes]
-        found = problems(self.by_place(stored), self.messages)
+        found = problems(stored, self.messages, self.seqs)
         assert [problem for problem in found if not (notes and "in a row" in problem)] == []
         assert strangers(view, [*self.messages, *notes]) == []
         assert self.manager.usage(lane).used_upper_bound <= BUDGETS[lane]
@@ -144,14 +142,6 @@ class SessionMachine(RuleBasedStateMachine):
         before = self.before.get(lane, [])
         assert view[: len(before)] == before or set(self.told) & events.MOVES_PREFIX
         self.before[lane] = view
-
-    def by_place(self, view: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """References as places in the list: the judge of views knows no numbers, and after a rewind they differ."""
-        places = {seq: place for place, seq in enumerate(self.seqs)}
-        told = re.compile(r"\[ref:(\d+)")
-        text = told.sub(lambda ref: f"[ref:{places.get(int(ref[1]), ref[1])}", json.dumps(view))
-        judged: list[dict[str, Any]] = json.loads(text)
-        return judged
 
     def closed(self, message: dict[str, Any], view: list[dict[str, Any]]) -> bool:
         """A result message that a view completes by what was never recorded is not equal to the stored one."""

@@ -60,13 +60,26 @@ def said(text):
 
 
 def late(talk):
-    """Let a result come after the reasoning that was made without it; return it."""
+    """Let a result come after the reasoning that was made without it, which a user asked for; return it."""
     talk.calls = ["a", "b"]
     assert talk.say(said("Read both.")) == []
     both = talk.result(0), talk.result(1)
     talk.calls = []
     assert talk.say(both[0], said("Do not wait.")) == ["Thought 1."]
     return both[1]
+
+
+def waited_for(talk):
+    """Ask while the calls are open, so that the reasoning is made over placeholders; return the results.
+
+    The answer follows its call directly, so the results are not late: only the lane that asked shows them as text.
+    """
+    talk.calls = ["a", "b"]
+    assert talk.say(said("Read both.")) == []
+    both = talk.result(0), talk.result(1)
+    talk.calls = []
+    assert talk.say() == ["Thought 1."]
+    return both
 
 
 @pytest.mark.parametrize("lane", ["main", "side"])
@@ -95,15 +108,33 @@ def test_restart_without_ephemeral_messages_keeps_reasoning(tmp_path):
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_new_lane_shows_no_reasoning_that_is_stale_in_its_origin(restarts, tmp_path):
-    """A late result changed the prefix, and no request of the first lane has removed the reasoning yet."""
+@pytest.mark.parametrize("lane", ["main", "side"])
+def test_late_result_takes_no_reasoning_with_it(restarts, lane, tmp_path):
+    """It is shown where it came, so the prefix of all reasoning stays, for the provider as well."""
     talk = Talk(tmp_path / "s.db" if restarts else None)
     talk.manager.append(late(talk))
     if restarts:
         talk.manager.close()
         talk.open()
+    assert talk.say(said("And?"), lane=lane) == ["Thought 1.", "Thought 2."]
+    assert talk.say(said("Good."), lane=lane) == ["Thought 1.", "Thought 2.", "Thought 3."]
+    assert events.REASONING_REMOVED not in {name for name, _ in talk.events}
+    talk.manager.close()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_new_lane_shows_no_reasoning_that_is_stale_in_it(restarts, tmp_path):
+    """The first lane asked while the calls were open: its placeholders and the reasoning over them stay. Another lane
+    has the results behind their calls, and no reasoning that was made without them.
+    """
+    talk = Talk(tmp_path / "s.db" if restarts else None)
+    talk.manager.append(*waited_for(talk))
+    if restarts:
+        talk.manager.close()
+        talk.open()
     assert talk.say(said("And?"), lane="side") == ["Thought 1."]
     assert talk.say(said("Good."), lane="side") == ["Thought 1.", "Thought 3."]
+    assert talk.say(said("And you?")) == ["Thought 1.", "Thought 2."]
     talk.manager.close()
 
 
@@ -119,9 +150,10 @@ def test_new_lane_knows_the_prompt_that_reasoning_was_made_with():
 def test_provider_refuses_what_these_lanes_leave_out():
     """The fake is strict: the same view with the reasoning is refused."""
     talk = Talk()
-    talk.manager.append(late(talk))
-    *view, last = talk.manager.get_messages_for_request()
-    assert thoughts([last]) == []
-    last = {**last, "content": talk.reply["content"]}
+    talk.manager.append(*waited_for(talk), said("And?"))
+    view = talk.manager.get_messages_for_request(lane="side")
+    assert thoughts(view) == ["Thought 1."]
+    (at,) = [at for at, message in enumerate(view) if "Well." in str(message) and "thinking" not in str(message)]
+    view[at] = {**view[at], "content": talk.reply["content"]}
     with pytest.raises(FakeProviderError, match="bound to a different conversation"):
-        talk.provider.create(messages=[*view, last, said("And?")], thinking=BINDING, betas=BETAS)
+        talk.provider.create(messages=view, thinking=BINDING, betas=BETAS)

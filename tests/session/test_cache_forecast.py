@@ -34,10 +34,10 @@ def test_prefix_below_the_minimum_is_not_read(model, is_read):
     """Of some 1,500 tokens one model caches 512, the other only 4,096."""
     store = MemoryStore()
     with begun(store, model, 200) as manager:
-        for number in range(3):
+        for number in range(0, 6, 2):
             manager.append(said(number))
             manager.get_messages_for_request()
-        manager.append(said(3))
+            manager.append(said(number + 1))
     first, *others = kept(store)
     assert first == 0
     assert all((tokens > 1_000) is is_read for tokens in others)
@@ -65,9 +65,9 @@ def test_other_tools_leave_nothing_to_read():
     store = MemoryStore()
     with begun(store, "claude-opus-5-5", 200) as manager:
         for number, tools in enumerate(([{"name": "read"}], [{"name": "read"}], [{"name": "write"}])):
-            manager.append(said(number))
+            manager.append(said(2 * number))
             manager.get_messages_for_request(tools=tools)
-        manager.append(said(3))
+            manager.append(said(2 * number + 1))
     first, same, other = kept(store)
     assert (first, other) == (0, 0)
     assert same > 1_000

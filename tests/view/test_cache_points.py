@@ -88,6 +88,7 @@ def test_points_of_the_caller_are_taken_out_of_the_view_only():
     assert [message["content"] for message in bare(view)[3:5]] == [[{"text": "0"}], [{"text": "so 1"}]]
 
 
+@pytest.mark.filterwarnings("ignore:the request of lane 'main' ends with the model's own message")
 def test_reasoning_bears_no_point_and_a_blank_text_is_not_sent():
     thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}
     with begun() as manager:

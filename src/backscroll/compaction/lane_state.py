@@ -96,6 +96,8 @@ class LaneState:
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
     planned_for: int | None = None
     """Tokens of the first request under its plan. `None`: there was none yet."""
+    apart: int = 0
+    """As in `LaneSnapshot.apart`."""
     marked: tuple[int, int] | None = None
     """Whether its newest request bears marks for a prompt cache, as in `RequestRecorded.marked`."""
     sent_to: int = 0
@@ -233,6 +235,7 @@ class LaneState:
         self.settled = self.batched = self.settled_messages = 0
         self.forget_request(to)
         self.stale, self.unlike_sent = up_to(self.stale, to), up_to(self.unlike_sent, to)
+        self.apart = self.apart if self.apart <= to else 0
         if self.summary is not None and self.summary.last > to:
             self.summary = None
         self._forget_native(to + 1)
@@ -435,7 +438,7 @@ class LaneState:
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
             self.tools, None if self._newly_planned else self.planned_for, self.native,
             self.requested and self.counting is None, self.foreseen,
-            0 if self.calibrator.informed else self.calibrator.outside,
+            0 if self.calibrator.informed else self.calibrator.outside, self.apart,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -451,7 +454,7 @@ class LaneState:
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
-        self.native, self.foreseen = saved.native, saved.foreseen
+        self.native, self.foreseen, self.apart = saved.native, saved.foreseen, saved.apart
         self.planned_for, self._newly_planned = saved.planned or saved.budget, saved.planned is None
         known = saved.counting, saved.sent, saved.prompt
         self.requested = saved.requested or any(value is not None for value in known)

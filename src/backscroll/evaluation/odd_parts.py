@@ -44,7 +44,8 @@ def is_empty(block: Any) -> bool:
     kind = block.get("type")
     if kind == "thinking":  # hosts keep the reasoning of other providers in blocks with more fields
         return not block.get("signature") and not {"content", "visibility"} & block.keys()
-    return kind in (None, "text") and isinstance(block.get("text"), str) and not block["text"].strip()
+    is_text = kind in (None, "text", "input_text", "output_text")
+    return is_text and isinstance(block.get("text"), str) and not block["text"].strip()
 
 
 def is_reasoning(block: Any) -> bool:

@@ -58,6 +58,7 @@ _OPTIONAL = frozenset(
     (
         *("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested", "foreseen"),
         "outside",
+        "apart",
     )
 )
 """Fields of a lane in a checkpoint that are written only if there is something to say."""

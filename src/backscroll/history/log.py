@@ -388,6 +388,10 @@ class LaneSnapshot:
     """What will soon be due."""
     outside: int = 0
     """Tokens outside the messages and the tools that its newest request expected; 0 once a report says more."""
+    apart: int = 0
+    """The first entry behind a call whose result this lane shows where it came, and a new lane behind the call; 0: all
+    lanes show them alike.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ _KEY = "structuredContent"
 _KEYS = (_KEY, "structured_content")
 NAMED = f"[the same data as {_KEY}]"
 ABOVE = "[the same data as above]"
-SHORTEST = 100
+SHORTEST = 40
 """Characters of a copy that is worth a word in its place. With fewer, the word saves nothing."""
 
 

@@ -275,7 +275,8 @@ class SessionState:
 
     def _start_like_another(self, lane: LaneState) -> None:
         """Let a new lane know what the lane knows that it starts from: which reasoning of its view is invalid, for
-        which budget its plan was made, and with which system prompt that reasoning was made.
+        which budget its plan was made, and with which system prompt that reasoning was made. Where a lane shows results
+        apart from their calls, its reasoning from there on does not follow what the new lane shows.
         """
         asked = self.lanes.get(self.answering or "")
         origin = asked if self.newest_lane is None else self.lanes[self.newest_lane]
@@ -286,6 +287,8 @@ class SessionState:
             lane.passing = asked.passing
             if asked.tools is not None:
                 lane.offer(asked.tools)
+        if apart := [other.apart for other in self.lanes.values() if other.apart]:
+            lane.invalidate(min(apart), self.history.last_sealed)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
@@ -305,7 +308,10 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            if answered and answered.issubset(lane.plan.waited):
+            if waited := answered.intersection(lane.plan.waited):
+                behind = min(waited)[0] + 1
+                lane.apart = min(lane.apart or behind, behind)
+            if waited and waited == answered:
                 continue  # the lane shows the result where it came
             found = (
                 lane.readmit(joined, self.history.last_sealed)

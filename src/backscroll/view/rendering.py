@@ -266,7 +266,7 @@ def framed(text: str, seq: int, around: tuple[str, str]) -> str:
     """Return the text of a result in its frame, without anything that could be read as ours, except references of its
     own message, which a plan's edits wrote.
     """
-    text = _END.sub("&lt;", escaped(encodable(text)))
+    text = _END.sub("&lt;", escaped(encodable(once(text))))
     own = re.sub(rf"\(ref:({seq}\.\d+)\)", r"[ref:\1]", text)
     return f"{around[0]}{own}{around[1]}"
 

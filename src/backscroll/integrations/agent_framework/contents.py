@@ -13,15 +13,6 @@ from agent_framework import Content
 
 from backscroll.integrations.agent_framework.media import Block, media_block, without_data
 
-_SERVED = frozenset(
-    ("function_call", "function_result")
-    + tuple(
-        f"{tool}_tool_{half}"
-        for tool in ("code_interpreter", "image_generation", "mcp_server", "search", "shell", "computer")
-        for half in ("call", "result")
-    )
-)
-"""Calls that a server executes, and their results."""
 _IN_ANOTHER = "in another content"
 """The signature of reasoning whose signature is a content of its own: some clients stream it so."""
 
@@ -108,11 +99,11 @@ def _usage(content: Content) -> Block:  # noqa: ARG001  # no provider is sent wh
 def _opaque(content: Content) -> Block:
     block: Block = without_data(_json(content.to_dict()))
     kind = f"agent_framework.{content.type}"
-    if not content.call_id or content.type not in _SERVED:
-        return {**block, "type": kind}
-    if content.type.endswith("_call"):  # the pair's blocks name each other, so that no view parts them
+    if content.call_id and kind.endswith("_call"):  # the pair's blocks name each other, so that no view parts them
         return {"type": "server_tool_use", "id": content.call_id, "content": block}
-    return {"type": f"{kind.removesuffix('_tool_result')}_tool_result", "tool_use_id": content.call_id, "content": block}
+    if content.call_id and kind.endswith("_result"):
+        return {"type": "hosted_tool_result", "tool_use_id": content.call_id, "content": block}
+    return {**block, "type": kind}
 
 
 def _json(value: Any) -> Any:
