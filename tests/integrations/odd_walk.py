@@ -22,7 +22,7 @@ def walk(
     without: Sequence[str],
     seed: int,
     lane: str,
-    turns: int = 24,
+    turns: int = 36,
 ) -> None:
     """Let a framework's history grow, and send a view after each turn.
 
