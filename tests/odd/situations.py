@@ -257,8 +257,8 @@ KINDS: dict[str, Callable[[Situations], list[Message]]] = {
     name: getattr(Situations, name)
     for name in (
         "round", "turn", "second_result", "late_result", "open_call", "half_answered", "split_answer", "left_open",
-        "unknown_call", "server_pair", "paused", "server_call_cut", "cut_call", "empty_answer", "surrogate", "reasoning_alone",
-        "not_text", "twice", "empty_block", "hook", "order", "planted", "ruled",
+        "unknown_call", "server_pair", "paused", "server_call_cut", "cut_call", "empty_answer", "surrogate",
+        "reasoning_alone", "not_text", "twice", "empty_block", "hook", "order", "planted", "ruled",
     )
 }  # fmt: skip  # one thought
 _RANK = ("order",)
