@@ -318,7 +318,8 @@ def test_control_characters_never_reach_the_terminal(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert not set(done.stdout) & set("\x1b\x07\x9b\x00\r\u202e")
     assert r"\x1b]0;title\x07" in done.stdout
-    assert r"\ud83d" in done.stdout
+    assert "\ufffd" in done.stdout  # a view heals half characters
+    assert clean("\ud83d") == r"\ud83d"
     assert clean("line\r\nline\ttab é 漢 👩‍👩‍👧") == "line\nline\ttab é 漢 👩‍👩‍👧"
     assert line("two\nlines") == "two\\nlines"
 

@@ -12,6 +12,7 @@ def report(model):
         said = {"type": "text", "text": f"answer {number} {words(200)}"}
         manager.append({"role": "user", "content": f"question {number} {words(200)}"})
         manager.append({"role": "assistant", "content": [thought, said]})
+    manager.append({"role": "user", "content": "And now?"})
     manager.get_messages_for_request()
     return manager.window_report()
 

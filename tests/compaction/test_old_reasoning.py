@@ -101,7 +101,7 @@ def test_thinking_of_other_providers_stays_where_it_is_unbound():
         ]
         for number in range(40)
     ]
-    manager, view = session("claude-opus-4-8", *turns, budget=3_000)
+    manager, view = session("claude-opus-4-8", *turns, [{"role": "user", "content": "And now?"}], budget=3_000)
     assert "<summary>" in str(view)
     answers = [message["content"] for message in view if type(message["content"]) is list]
     assert all(signed in blocks for blocks in answers if len(blocks) > 1)

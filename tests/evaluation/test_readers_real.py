@@ -32,8 +32,12 @@ def test_real_native_files_are_recognised_by_content(name: str, kind: str, count
     assert [one.format for one in found] == [kind] * count
     for one in found:
         assert all(
-            set(message) <= {"role", "content", "tool_calls", "tool_call_id", "name"} for message in one.messages
+            set(message) <= {"role", "content", "tool_calls", "tool_call_id", "name", "metadata"}
+            for message in one.messages
         )
+        marks = [message["metadata"] for message in one.messages if "metadata" in message]
+        assert marks == [{"kind": "observation"}] * len(marks)
+        assert bool(marks) == (kind == "swe-agent" and not any("tool_calls" in message for message in one.messages))
 
 
 @needs_recordings

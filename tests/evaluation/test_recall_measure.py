@@ -247,6 +247,7 @@ def test_the_same_facts_as_the_slow_form(words, between):
 
 
 @needs_recordings
+@pytest.mark.filterwarnings(r"ignore:\d+ messages of the user in a row")  # these recordings mark no observations
 @pytest.mark.parametrize(
     ("name", "budget"), [("tau/norm.jsonl", 4_000), ("sweagent/norm.jsonl", 4_000), ("whowhen/norm.jsonl", 8_000)]
 )

@@ -189,6 +189,13 @@ def test_missing_user_messages_are_found(gone: int, which: str) -> None:
     assert f"the {which} user message, history[{gone}], is not in the view" in problems(shown, history)
 
 
+def test_observations_are_cleared_like_results_of_tools() -> None:
+    observed = {**user("a long output of a tool"), "metadata": {"kind": "observation"}}
+    view = [user("one"), said("ls"), user("[tool result of 9 tokens left out, recall [ref:2.0]]")]
+    assert problems(view, [*view[:2], observed]) == []
+    assert any("last user message" in line for line in problems(view, [*view[:2], user("a long output of a tool")]))
+
+
 def test_injected_messages_and_results_are_nobodys_words() -> None:
     hook = {**user("reminder"), "metadata": {"source": "hook"}}
     history = [hook, user("one"), anthropic_call("a"), anthropic_result("a"), hook]

@@ -91,7 +91,7 @@ def test_second_result_joins_no_group():
     assert found.late[3] == ((0, "", False),)  # no open call has its id
 
 
-def test_late_result_joins_no_group_and_its_call_is_no_longer_open():
+def test_late_result_joins_no_group_and_its_call_is_not_open():
     for between in ([said("user")], [said("assistant"), said("user")], [said("user"), HOOK]):
         found = branch(said("user"), call("a"), *between, result("a"))
         assert found.groups[1].members == [1]
@@ -100,7 +100,7 @@ def test_late_result_joins_no_group_and_its_call_is_no_longer_open():
         assert found.late[len(found.readings) - 1] == ((0, "run", False),)
 
 
-def test_result_behind_a_hook_or_within_one_answer_joins_its_call():
+def test_result_behind_a_hook_or_in_one_answer_joins_its_call():
     for between in ([HOOK], [HOOK, HOOK], [said("assistant")], [call("b"), result("b")]):
         found = branch(said("user"), call("a"), *between, result("a"))
         last = len(found.readings) - 1
@@ -108,7 +108,7 @@ def test_result_behind_a_hook_or_within_one_answer_joins_its_call():
         assert found.late[last] == ()
 
 
-def test_result_behind_one_shown_as_text_is_shown_as_text_as_well():
+def test_result_behind_one_shown_as_text_is_shown_as_text_too():
     """The user's text is a turn, so the model answers what comes before it."""
     found = branch(said("user"), call("a"), result("nobody"), result("a"))
     assert found.late[2] == ((0, "", False),)

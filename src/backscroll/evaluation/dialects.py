@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from backscroll.evaluation.authors import is_injected, is_observation
 from backscroll.evaluation.odd_parts import (
     Frame,
     frame_of,
@@ -235,17 +236,6 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def is_injected(message: Message) -> bool:
-    """Return whether the host inserted it (a hook, a reminder), so that it is not the user's own text."""
-    metadata = message.get("metadata")
-    return isinstance(metadata, dict) and (metadata.get("source") == "hook" or metadata.get("ephemeral") is True)
-
-
-def is_users(message: Message) -> bool:
-    """Return whether a user wrote it: no tool results, nothing inserted."""
-    return message.get("role") == "user" and not results(message) and not is_injected(message)
 
 
 _CARRIES = ("function_call", "refusal", "audio", "reasoning_content", "thinking_block", "tool_calls")
@@ -485,8 +475,9 @@ class Shape:
 
     @cached_property
     def is_users(self) -> bool:
-        """Whether a user wrote it."""
-        return is_users(self._message)
+        """Whether a user wrote it: no tool results, nothing inserted, no observation."""
+        held = self._message
+        return held.get("role") == "user" and not (results(held) or is_injected(held) or is_observation(held))
 
 
 def name_answers(messages: Sequence[Shape]) -> None:

@@ -1,7 +1,7 @@
 """The names of what a view heals: odd messages that histories hold, and that a provider would refuse.
 
-`messages/healing.py` heals one message, `messages/late_results.py` turns a result into text, and `view/rendering.py`
-applies both to a group. `docs/troubleshooting/healed.md` explains each name.
+`messages/healing.py` heals one message, `messages/late_results.py` turns a result into text, and
+`view/group_rendering.py` applies both to a group. `docs/troubleshooting/healed.md` explains each name.
 """
 
 from typing import Literal

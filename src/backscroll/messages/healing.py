@@ -320,7 +320,7 @@ class _Healer:
         arguments = call.get("arguments")
         if "custom" not in call and type(arguments) is str and not _parses(arguments):
             self._rules["cut_arguments"] = None
-            return {**call, "arguments": {}}  # the hosts of this shape hold objects
+            return {**call, "arguments": {} if "tool" in call else "{}"}  # Amplifier's calls hold objects
         return call
 
     # -- results --

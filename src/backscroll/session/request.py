@@ -134,17 +134,16 @@ def prepare(
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, due, budget, digest))
     state.asked = lane
-    if not lane.ends_with_answer and lane.view and (seq := ends_with_answer(lane.view.segments)) >= 0:
-        _warn_of_prefill(state, lane, seq)
+    _warn_of_prefill(state, lane)
     if lane.foreseen is not None or state.summaries is not None or state.natives is not None:
         yield from _ask_ahead(state, lane, now, budget)
     return lane
 
 
-def _warn_of_prefill(state: SessionState, lane: LaneState, seq: int) -> None:
+def _warn_of_prefill(state: SessionState, lane: LaneState) -> None:
     """Report, once for a lane, that its model refuses a request that ends with the model's own text."""
-    model = state.config.model(lane.name)
-    if refuses_prefill(model):
+    seq = -1 if lane.ends_with_answer or lane.view is None else ends_with_answer(lane.view.segments)
+    if seq >= 0 and refuses_prefill(model := state.config.model(lane.name)):
         lane.ends_with_answer = True
         payload = {"lane": lane.name, "seq": seq, "model": model}
         state.pending_notifications.append((events.ENDS_WITH_ANSWER, payload))

@@ -58,9 +58,7 @@ def render_group(
     notes = _Notes([], [])
     alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
-        message: Message | None = entry.message
-        if entry.seq in edits:
-            message = rewrite(entry, edits[entry.seq])
+        message: Message | None = rewrite(entry, edits[entry.seq]) if entry.seq in edits else entry.message
         if message is not None and entry.seq in group.orphans:
             message = _late(message, entry, group, notes) if heals else leave_out(message, group.orphans[entry.seq])
         if message is not None and entry.seq in bare:

@@ -1,11 +1,11 @@
 """A piece of a view: what belongs together in it, with its place."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backscroll.history.groups import MessageGroup
-from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clear, Excerpt, Gap
+from backscroll.history.history import Entry
+from backscroll.history.plan import Clear, Excerpt, Gap, Plan
 from backscroll.messages import Message
 from backscroll.messages.heal_rules import HealRule
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
@@ -64,8 +64,11 @@ def healed_in(segments: Iterable[Segment]) -> dict[int, list[HealRule]]:
     return found
 
 
-def state_of(group: MessageGroup, history: History) -> State:
-    """Return what a group's segment shows but for edits: its messages, its open calls, and whether they are pending."""
-    newest = history.newest
-    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
-    return tuple(group.members), group.open_calls, pending
+def settled(segments: Sequence[Segment], plan: Plan) -> int:
+    """Return how many messages of a view come before those that were added since its plan was made."""
+    last = plan.last
+    if not plan.number or last is None:
+        return 0
+    old = (segment for segment in reversed(segments) if segment.entries and segment.entries[0].seq <= last)
+    newest = next(old, None)
+    return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)

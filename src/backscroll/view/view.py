@@ -28,7 +28,7 @@ from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.group_rendering import render_group
 from backscroll.view.group_weight import estimate_entries, media_of_entries
 from backscroll.view.lane_groups import LaneGroups, not_loaded
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, state_of
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State, settled
 from backscroll.view.separation import cut_off_at, only_system
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
@@ -227,15 +227,7 @@ class View:
             for segment in self.segments
             if segment.separator is not None and segment.separator["role"] == "user"
         ]
-        return write(HandedOut(messages, self._settled(), tuple(lines)))
-
-    def _settled(self) -> int:
-        last = self.plan.last
-        if not self.plan.number or last is None:
-            return 0
-        old = (segment for segment in reversed(self.segments) if segment.entries and segment.entries[0].seq <= last)
-        newest = next(old, None)
-        return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
+        return write(HandedOut(messages, settled(self.segments, self.plan), tuple(lines)))
 
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
         if self.plan.waited:
@@ -273,7 +265,7 @@ class View:
         if old.group is None:
             return
         entry = self._lane_groups.entry(old.group.members[0], self.plan)
-        if old.state == state_of(entry.group, history):
+        if old.state == _state(entry.group, history):
             return
         segment = self._segment(history, entry, {})
         segment.gap = old.gap
@@ -385,7 +377,7 @@ class View:
         """Make the segment of this entry's group."""
         group = entry.group.copy() if entry.group.open_calls or entry.group.serving else entry.group
         key = (group.first, GROUP, 0)
-        state = state_of(group, history)
+        state = _state(group, history)
         edits: tuple[Excerpt | Clear, ...] = ()
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
@@ -489,13 +481,18 @@ class View:
 
 def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
     """Return the segments of a view that may be shown under a plan as they are, if nothing in them changed."""
-    if view is None or view.plan.heals != plan.heals:
-        return {}
-    return {segment.key: segment for segment in view.segments}
+    same = view is not None and view.plan.heals == plan.heals
+    return {segment.key: segment for segment in view.segments} if view and same else {}
 
 
 def _of_native(segment: Segment) -> bool:
     return segment.key[1] == SUMMARY and segment.key[2] in (BLOCK, NOTES)
+
+
+def _state(group: MessageGroup, history: History) -> State:
+    newest = history.newest
+    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
+    return tuple(group.members), group.open_calls, pending
 
 
 def _speaker(message: Message) -> str:

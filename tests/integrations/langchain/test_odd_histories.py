@@ -133,6 +133,9 @@ def ran(situation: Situation, dialect: str) -> Judged:
         assert state == before
         known = {message.id for message in before}  # LangChain itself adds results of calls that it cannot read
         assert [message for message in after if message.id in known] == before
+        own, sent = [*state, *after], model.requests[-1]
+        copies = [message for message in sent if not any(message is each for each in own)]
+        assert [message for message in copies if message in own] == [], "what needs no healing is the very object"
         state = list(after)
     return model
 

@@ -256,7 +256,7 @@ def test_items_of_responses_are_one_message(native: BaseMessage):
     assert any(part.kind == "reasoning" for part in read_message(TRANSLATION.to_message(native)).parts)
 
 
-def test_unread_call_is_valid_once_the_view_replaced_its_arguments():
+def test_unread_call_is_valid_once_a_view_replaced_its_arguments():
     calls = [{"id": "c1", "name": "look", "args": "{", "error": "no JSON"}]
     native = AIMessage("so", invalid_tool_calls=calls, tool_calls=[{**CALL, "id": "c0"}])
     message = deepcopy(TRANSLATION.to_message(native))

@@ -34,7 +34,7 @@ from tests.integrations.pydantic_ai.gpt import Gpt  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # odd messages warn
 OWN = ("unknown_call", "open_call")
-"""What Pydantic AI mends by itself: it drops results of unknown calls, and runs open calls when it goes on."""
+"""What Pydantic AI repairs by itself: it drops results of unknown calls, and runs open calls when it goes on."""
 LACKS = {"chat": ("server", "reasoning"), "anthropic": (), "responses": ("server",)}
 PROVIDERS: dict[str, Any] = {"chat": Chat, "anthropic": lambda: Claude(None), "responses": lambda: Gpt(None)}
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from backscroll.evaluation.dialects import Shape, is_injected
+from backscroll.evaluation.authors import is_injected
+from backscroll.evaluation.dialects import Shape
 from backscroll.evaluation.odd_parts import Frame, is_placeholder, said_in, shares
 from backscroll.evaluation.validity_rules.case import Case, Rule
 from backscroll.evaluation.validity_rules.presence import represents

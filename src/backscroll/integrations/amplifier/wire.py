@@ -41,9 +41,15 @@ def sendable(message: Message) -> Message:
     if type(content) not in (str, list):
         content = "" if content is None else json.dumps(content, ensure_ascii=False)
         message = {**message, "content": content}
+    elif type(content) is list and any(type(block) is not dict for block in content):
+        message = {**message, "content": [block if type(block) is dict else _text(block) for block in content]}
     if any(key[:1] == "_" for key in message):
         message = {key: value for key, value in message.items() if key[:1] != "_"}
     return message
+
+
+def _text(value: Any) -> dict[str, str]:
+    return {"type": "text", "text": value if type(value) is str else json.dumps(value, ensure_ascii=False)}
 
 
 def loop_tokens(view: Sequence[Message]) -> int:
