@@ -9,12 +9,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 Message = dict[str, Any]
 History = Sequence[tuple[int, Message]]
 """The messages of the present branch, each with its number."""
-CLOSED = "[no result recorded]"
+CLOSED = "[no result recorded] Still waiting: the result may come later, or the process ended before this was recorded."
+_FRAME = re.compile(
+    r"(Later result of|Result of an unknown call) ([^\n]*) \[ref:(\d+)\]:\n<result>\n(.*)\n</result>", re.DOTALL
+)
+"""A result that can no longer follow its call, as text of the user where it came."""
 _REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+))?(?:\.\d+)?\]")
 _CUT = re.compile(r"\[\.\.\. [\d,]+ characters left out, recall \[ref:(\d+)(?:\.\d+)?\] \.\.\.\]")
 _STUB = re.compile(r"\[[^\n]*recall \[ref:(\d+)(?:\.\d+)?\]\]")
@@ -100,17 +105,14 @@ def _json(value: Any) -> str:
 # -- what a provider takes --
 
 
-def taken(view: Sequence[Message], dialect: str, pending: Counter[str]) -> list[str]:
-    """What a provider would refuse in these messages. `pending`: calls whose results are yet to come; these may be open
-    at the end.
-    """
-    found = list(_empty(view))
+def taken(view: Sequence[Message], dialect: str) -> list[str]:
+    """What a provider would refuse in these messages."""
+    found = [*_empty(view), *_unreadable(view)]
     if dialect == "responses":
-        return found + list(_rounds_of_items(view, pending))
-    found += (
-        _rounds_in_blocks(view, pending) if dialect in ("anthropic", "bedrock", "gemini") else _rounds(view, pending)
-    )
-    return found
+        return found + list(_rounds_of_items(view))
+    if dialect == "bedrock":
+        found += _in_a_row(view)
+    return found + list(_rounds_in_blocks(view) if dialect in ("anthropic", "bedrock", "gemini") else _rounds(view))
 
 
 def _empty(view: Sequence[Message]) -> Iterator[str]:
@@ -122,7 +124,24 @@ def _empty(view: Sequence[Message]) -> Iterator[str]:
             yield f"view[{at}] has an empty text"
 
 
-def _rounds(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
+def _unreadable(view: Sequence[Message]) -> Iterator[str]:
+    """Half a character, which no client can encode."""
+    for at, message in enumerate(view):
+        try:
+            json.dumps(message, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            yield f"view[{at}] holds half a character"
+
+
+def _in_a_row(view: Sequence[Message]) -> Iterator[str]:
+    """Bedrock: the user and the model take turns."""
+    said = [(at, message["role"]) for at, message in enumerate(view) if message["role"] != "system"]
+    for (_, role), (at, other) in pairwise(said):
+        if role == other:
+            yield f"view[{at}] has the role of the one before it, {role}"
+
+
+def _rounds(view: Sequence[Message]) -> Iterator[str]:
     """OpenAI, and Amplifier: behind calls stands one message of the role `tool` for each."""
     at = 0
     while at < len(view):
@@ -133,10 +152,10 @@ def _rounds(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
         while calls and at < len(view) and view[at]["role"] == "tool":
             at += 1
         answered = Counter(message["tool_call_id"] for message in view[start:at])
-        yield from _unequal(calls, answered, start - 1, pending if at == len(view) else Counter())
+        yield from _unequal(calls, answered, start - 1)
 
 
-def _rounds_in_blocks(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
+def _rounds_in_blocks(view: Sequence[Message]) -> Iterator[str]:
     """Anthropic, Bedrock and Gemini: behind calls stands one message of the user that begins with all their results."""
     calls: Counter[str] = Counter()
     for at, message in enumerate(view):
@@ -144,15 +163,14 @@ def _rounds_in_blocks(view: Sequence[Message], pending: Counter[str]) -> Iterato
         results = [bit for bit in said if bit.kind == "result"]
         if results != said[: len(results)]:
             yield f"view[{at}] has something before its results"
-        open_calls = pending if at == len(view) - 1 and results else Counter[str]()
-        yield from _unequal(calls, Counter(bit.id for bit in results), at - 1, open_calls)
+        yield from _unequal(calls, Counter(bit.id for bit in results), at - 1)
         calls = Counter(bit.id for bit in said if bit.kind == "call")
         if calls and results:
             yield f"view[{at}] calls and answers"
-    yield from _unequal(calls, Counter(), len(view) - 1, pending)
+    yield from _unequal(calls, Counter(), len(view) - 1)
 
 
-def _rounds_of_items(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
+def _rounds_of_items(view: Sequence[Message]) -> Iterator[str]:
     """OpenAI's Responses API: each call has its output behind it, before anybody else speaks, and reasoning comes
     before something that the model made.
     """
@@ -166,17 +184,17 @@ def _rounds_of_items(view: Sequence[Message], pending: Counter[str]) -> Iterator
             if not calls[item["call_id"]]:
                 yield f"view[{at}] answers {item['call_id']!r}, which was not called before"
             calls[item["call_id"]] -= 1
-        elif kind is None and +calls:
+        elif (kind is None or _role(item) == "user") and +calls:
             yield f"before view[{at}] the calls {sorted(+calls)} have no result"
             calls = Counter()
         elif kind == "function_call":
             calls[item["call_id"]] += 1
-    if missing := +calls - pending:
+    if missing := +calls:
         yield f"the calls {sorted(missing)} have no result at the end"
 
 
-def _unequal(calls: Counter[str], answered: Counter[str], at: int, pending: Counter[str]) -> Iterator[str]:
-    if missing := calls - answered - pending:
+def _unequal(calls: Counter[str], answered: Counter[str], at: int) -> Iterator[str]:
+    if missing := calls - answered:
         yield f"view[{at}] makes the calls {sorted(missing)}, which have no result"
     if more := answered - calls:
         yield f"behind view[{at}] stand results for {sorted(more)}, which it did not call"
@@ -207,10 +225,9 @@ def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str
             yield "the system prompt is not first"
         view = view[1:]
         history = [(seq, message) for seq, message in history if message["role"] != "system"]
-    asked, orphans = _answers(history)
-    there = {(seq, place): bit for seq, message in history for place, bit in enumerate(bits(message))}
-    there = {key: bit for key, bit in there.items() if key not in orphans}
-    passing = [bit for message in beside.passing for bit in bits(message)]
+    there = {(seq, place): _encodable(bit) for seq, message in history for place, bit in enumerate(bits(message))}
+    asked = {bit.id for bit in there.values() if bit.kind == "call"}
+    passing = [_encodable(bit) for message in beside.passing for bit in bits(message)]
     exact: dict[Bit, list[tuple[int, int]]] = {}
     for key, bit in there.items():
         exact.setdefault(bit, []).append(key)
@@ -218,12 +235,12 @@ def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str
     last = (-1, -1)
     for at, message in enumerate(view):
         for bit in bits(message):
-            key = _place(bit, exact, there, last)
+            key = _framed(bit, there) or _place(bit, exact, there, last)
             if key is None:
                 if not (bit in passing or _synthetic(bit, asked)):
                     yield f"view[{at}] shows {bit!r:.120}, which is nobody's"
                 continue
-            places[key] = bit == there[key]
+            places[key] = bit == there[key] or _said_in(bit) == there[key].body
             if bit.kind != "result" and not any(each.kind == "result" for each in bits(message)):
                 if key < last:
                     yield f"view[{at}] shows message {key[0]} behind {last[0]}"
@@ -236,19 +253,30 @@ def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str
     yield from _neighbours(view, history)
 
 
-def _answers(history: History) -> tuple[Counter[str], set[tuple[int, int]]]:
-    """How often each call was made and not answered; and the places of results that answer nothing."""
-    open_calls: Counter[str] = Counter()
-    orphans: set[tuple[int, int]] = set()
-    for seq, message in history:
-        for place, bit in enumerate(bits(message)):
-            if bit.kind == "call":
-                open_calls[bit.id] += 1
-            elif bit.kind == "result" and open_calls[bit.id] > 0:
-                open_calls[bit.id] -= 1
-            elif bit.kind == "result":
-                orphans.add((seq, place))
-    return open_calls, orphans
+def _encodable(bit: Bit) -> Bit:
+    """The bit as a client can send it."""
+    return bit._replace(body=bit.body.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _said_in(bit: Bit) -> str | None:
+    """The result that a text of the user holds in its frame, without what keeps it from imitating the library."""
+    found = _FRAME.fullmatch(bit.body) if (bit.role, bit.kind) == ("user", "text") else None
+    return None if found is None else found[4].replace("&lt;", "<").replace("(ref:", "[ref:")
+
+
+def _framed(bit: Bit, there: Mapping[tuple[int, int], Bit]) -> tuple[int, int] | None:
+    """Where a result in a frame stands in the history: in the message, and with the id, that the frame names."""
+    body = _said_in(bit)
+    if body is None:
+        return None
+    found = _FRAME.fullmatch(bit.body)
+    assert found is not None
+    for (seq, place), original in there.items():
+        if seq != int(found[3]) or original.kind != "result" or original.id not in found[2]:
+            continue
+        if body == original.body or derived(body, original.body):
+            return seq, place
+    return None
 
 
 def _place(
@@ -311,10 +339,10 @@ def derived(cut: str, whole: str) -> bool:
     return True
 
 
-def _synthetic(bit: Bit, asked: Counter[str]) -> bool:
-    """What a view may say by itself: tagged texts, and that a call has no result."""
+def _synthetic(bit: Bit, asked: set[str]) -> bool:
+    """What a view may say by itself: tagged texts, and that a call has no result so far."""
     if bit.kind == "result":
-        return bit.body == CLOSED and asked[bit.id] > 0
+        return bit.body == CLOSED and bit.id in asked
     inner = bit.body.removeprefix("<summary>").removesuffix("</summary>")
     return bit.kind == "text" and len(bit.body) - len(inner) == 19 and "<summary>" not in inner
 
@@ -343,6 +371,9 @@ def _missing(
     newest = next((seq for seq, _ in reversed(history) if any(key[0] == seq for key in there)), None)
     if newest is not None and newest not in seen:
         yield f"the newest message, {newest}, is not there"
+    for key, bit in there.items():
+        if bit.kind == "result" and key[0] in seen and key not in places:
+            yield f"the result of {bit.id!r} in message {key[0]} is not there"
     said = {seq for (seq, _), bit in there.items() if bit.kind != "reasoning"}  # which its provider may refuse
     if (left_out := said - seen) and not summary:
         yield f"the messages {sorted(left_out)} are left out, and nothing says so"

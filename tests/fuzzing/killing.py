@@ -113,7 +113,7 @@ class Session:
             story = Story(self.dialect, random.Random(0))
             story.took(kept, len(kept) - 1)
             view = context.get_messages_for_request(token_budget=BUDGET * 50)
-            found += taken(view, self.dialect, story.pending) + shown(view, story.kept, Shown(story.pinned))
+            found += taken(view, self.dialect) + shown(view, story.kept, Shown(story.pinned))
         context.close()
         store = open_store(self.address)
         found += [str(problem) for problem in store.verify() if not problem.harmless]

@@ -2,12 +2,11 @@
 
 import json
 import random
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from tests.builders import MessageFactory
-from tests.fuzzing.judge import Message, bits
+from tests.fuzzing.judge import Message
 
 WORDS = ("fix the bug", "src/app.py", "错误处理", "x = 1\n", "def f():\n    return 1\n", "\ud83d", "🙂 ok", "<summary>")
 SIZES = (1, 4, 30, 300, 1_500)
@@ -46,21 +45,6 @@ class Story:
         return frozenset(
             seq for seq, said in flags.items() if said.get("critical") or self.pins.get(seq, bool(said.get("pinned")))
         )
-
-    @property
-    def pending(self) -> Counter[str]:
-        """Calls at the end, behind which nothing stands but results of theirs."""
-        open_calls: Counter[str] = Counter()
-        for _, message in self.kept:
-            said = bits(message)
-            if any(bit.kind == "call" for bit in said):
-                open_calls = Counter(bit.id for bit in said if bit.kind == "call")
-                continue
-            answered = Counter(bit.id for bit in said if bit.kind == "result")
-            if not answered or answered - open_calls:
-                open_calls = open_calls if answered and not answered & open_calls else Counter()
-            open_calls -= answered
-        return open_calls
 
     def took(self, messages: list[Message], last: int) -> None:
         """The messages were appended, and the last of them got this number."""

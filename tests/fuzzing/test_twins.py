@@ -249,18 +249,12 @@ class Twins:
             return
         self.views[lane] = view
         beside = Shown(self.story.pinned, self.story.passing, self.prompt)
-        wrong = taken(self.without_passing(view), self.dialect, self.story.pending)
+        wrong = taken(view, self.dialect)
         wrong += shown(view, self.story.kept, beside)
         if weight(view) > budget and not self.reported:
             wrong.append(f"the view takes {weight(view)} tokens of {budget}")
         assert not wrong, "\n".join(wrong)
         self.both(lambda manager: manager.usage(lane))
-
-    def without_passing(self, view: list[Message]) -> list[Message]:
-        """Without ephemeral messages at the end, which stand behind calls that are still open."""
-        while view and view[-1] in self.story.passing:
-            view = view[:-1]
-        return view
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # what is reported by chance fits no view
