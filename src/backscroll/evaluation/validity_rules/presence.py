@@ -60,8 +60,13 @@ def _needed(case: Case) -> Iterator[str]:
 
 def _own(case: Case) -> list[tuple[str, Shape]]:
     """Return the user's first and last message. One that says nothing need not be shown."""
-    own = [message for message in case.history if message.is_users and not message.is_nothing]
+    own = [message for message in case.history if _is_own(message) and not message.is_nothing]
     return [("first", own[0]), ("last", own[-1])] if own else []
+
+
+def _is_own(message: Shape) -> bool:
+    """Return whether a user wrote a message, or words next to the results in it."""
+    return message.is_users or bool(message.role == "user" and message.results and message.text.strip())
 
 
 def represents(shown: Shape, original: Shape) -> bool:
