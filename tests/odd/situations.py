@@ -89,7 +89,11 @@ class Situations:
         name = self.waiting.pop(self.chance.randrange(len(self.waiting)))
         self.answered.append(name)
         messages = self.result(name)
-        if self.dialect in ("anthropic", "bedrock") and self.chance.random() < 0.5:
+        return self._with_words(messages) if self.chance.random() < 0.5 else messages
+
+    def _with_words(self, messages: list[Message]) -> list[Message]:
+        """Words of the user in the message of a result, where the dialect has such messages."""
+        if self.dialect in ("anthropic", "bedrock"):
             text = f"{self.word()} and this, too"
             block = {"text": text} if self.dialect == "bedrock" else {"type": "text", "text": text}
             messages[0]["content"].append(block)
@@ -105,6 +109,12 @@ class Situations:
         self.waiting.append(other)
         self.answered.append(one)
         return [self.call(one, other), *self.result(one)]
+
+    def split_answer(self) -> list[Message]:
+        """One answer in two messages, and the results in the other order, the last with words next to it."""
+        one, other = self.name(), self.name()
+        self.answered += [one, other]
+        return [self.call(one), self.call(other), *self.result(other), *self._with_words(self.result(one))]
 
     def left_open(self) -> list[Message]:
         return [*self.open_call(), self.question("wait, first this"), self.answer()]
@@ -246,9 +256,9 @@ class Situations:
 KINDS: dict[str, Callable[[Situations], list[Message]]] = {
     name: getattr(Situations, name)
     for name in (
-        "round", "turn", "second_result", "late_result", "open_call", "half_answered", "left_open", "unknown_call",
-        "server_pair", "paused", "server_call_cut", "cut_call", "empty_answer", "surrogate", "reasoning_alone",
-        "not_text", "twice", "empty_block", "hook", "order", "planted", "ruled",
+        "round", "turn", "second_result", "late_result", "open_call", "half_answered", "split_answer", "left_open",
+        "unknown_call", "server_pair", "paused", "server_call_cut", "cut_call", "empty_answer", "surrogate",
+        "reasoning_alone", "not_text", "twice", "empty_block", "hook", "order", "planted", "ruled",
     )
 }  # fmt: skip  # one thought
 _RANK = ("order",)

@@ -68,6 +68,8 @@ class Walk:
         """By lane: the newest view."""
         self.heard: dict[str, int] = {}
         """By lane: events that were judged."""
+        self.asked_open: dict[str, set[str]] = {}
+        """By lane: calls that a request showed without their result."""
         self.rewound: set[str] = set()
         """Lanes whose newest view was of messages that are taken back."""
         self.named: list[tuple[str, dict[str, Any]]] = []
@@ -117,6 +119,7 @@ class Walk:
                 seqs = [status.seq for status in self.context.explain()]
                 self.context.rewind(seqs[-1 - self.chance.randrange(min(4, len(seqs)))])
                 self.rewound = set(self.sent)
+                self.asked_open.clear()
                 self._forget()
             case "fork":
                 other = self.context.fork(f"{self.context.session_id}+")
@@ -198,8 +201,12 @@ class Walk:
         heard = self.named[self.heard.get(lane, 0) :]
         moved = {name for name, payload in heard if payload.get("lane", lane) == lane}
         self.heard[lane] = len(self.named)
-        if events.LATE_RESULT in moved:
-            yield "a result moved to a call that a view showed without it"
+        for known in self.asked_open.get(lane, ()):
+            others = [message for message in view if message.get("role") not in ("assistant", "model")]
+            found = [json.dumps(message) for message in others if not str(message.get("type", "")).endswith("_call")]
+            if any(f'"{known}"' in text and "[no result recorded" not in text for text in found):
+                yield f"the result of {known} is at its call, which a request showed without it"
+        self.asked_open.setdefault(lane, set()).update(call.id for call in self.context.open_calls())
         before = [] if lane in self.rewound else self.sent.get(lane, [])
         self.rewound.discard(lane)
         at = next((at for at, (one, other) in enumerate(zip(before, view, strict=False)) if one != other), None)

@@ -367,7 +367,7 @@ def _history(snapshot: HistorySnapshot) -> Body:
     ]
     if snapshot.reminder is None:
         del body["reminder"]
-    for name in ("serving", "turns"):
+    for name in ("serving", "turns", "others"):
         if not body[name]:
             del body[name]
     if snapshot.last_sealed < 0:

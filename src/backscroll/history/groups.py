@@ -80,6 +80,8 @@ class GroupIndex:
         """Calls, by `seq` and number, that a request showed without their result."""
         self.turns: tuple[_Turn, ...] = ()
         """The newest two messages of different groups with which the conversation went on, newest first."""
+        self.others: tuple[_Turn, ...] = ()
+        """The newest two messages of different groups that no hook and no system wrote, newest first."""
         self.last_role: str = ""
         """The role of the newest message."""
         self.late: list[tuple[int, Waiting]] = []
@@ -103,6 +105,8 @@ class GroupIndex:
                 del self._serving[next(iter(self._serving))]
         if goes_on(reading, self.last_role) or seq in group.orphans:
             self.turns = newer(self.turns, (seq, group.first))
+        if not (reading.is_system or reading.flags.injected):
+            self.others = newer(self.others, (seq, group.first))
         self.last_role = reading.role
         return group, merged
 
@@ -209,7 +213,10 @@ class GroupIndex:
         target.members = sorted({*target.members, *other.members})
         target.open_calls += other.open_calls
         target.serving += other.serving
-        self.turns = tuple([(seq, target.first if first == other.first else first) for seq, first in self.turns])
+        self.turns, self.others = (
+            tuple([(seq, target.first if first == other.first else first) for seq, first in found])
+            for found in (self.turns, self.others)
+        )
         self._serving = {call: target if group is other else group for call, group in self._serving.items()}
         target.answered |= other.answered
         target.orphans |= other.orphans
@@ -228,7 +235,7 @@ class GroupPreview:
         """By call: the first `seq` of its group, its own, and its number in the message."""
         self._answered: dict[str, int] = {}
         self._serving = {call: group.first for call, group in turns.serving()} if turns.serves else {}
-        self._went_on, self._last_role = turns.turns, turns.last_role
+        self._went_on, self._others, self._last_role = turns.turns, turns.others, turns.last_role
 
     def of(self, seq: int, reading: ParsedMessage) -> Joining:
         """Return what the next message joins."""
@@ -240,11 +247,12 @@ class GroupPreview:
         if reading.by_name:
             reading = self._named(reading)
         joined, late = set[int](), list[tuple[int, int | None, int]]()
+        passed = self._others if reading.is_user_turn else self._went_on  # words stay where they were typed
         for index, (call, _) in enumerate(reading.results):
             found = self._take(call)
             if found is None:
                 late.append((index, None, 0))
-            elif call not in reading.fixed and went_on(self._went_on, found[1], found[0]):
+            elif call not in reading.fixed and went_on(passed, found[1], found[0]):
                 late.append((index, *found[1:]))
             else:
                 joined.add(found[0])
@@ -263,6 +271,8 @@ class GroupPreview:
     def _note(self, seq: int, reading: ParsedMessage, first: int, *, shown_apart: bool = False) -> None:
         if goes_on(reading, self._last_role) or shown_apart:
             self._went_on = newer(self._went_on, (seq, first))
+        if not (reading.is_system or reading.flags.injected):
+            self._others = newer(self._others, (seq, first))
         self._last_role = reading.role
 
     def _named(self, reading: ParsedMessage) -> ParsedMessage:

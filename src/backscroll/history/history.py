@@ -445,6 +445,7 @@ class History:
             last_sealed=self.last_sealed,
             serving=tuple([(call, group.first) for call, group in serving]),
             turns=self._turns.turns if open_calls else (),
+            others=self._turns.others if open_calls else (),
         )
 
     def restore(self, saved: HistorySnapshot, kept: Sequence[MessageAdded]) -> None:
@@ -456,7 +457,7 @@ class History:
         self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
         for call, group_first in saved.serving:
             self._turns.serve(call, groups[group_first])
-        self._turns.turns = saved.turns
+        self._turns.turns, self._turns.others = saved.turns, saved.others
         self._apart = {seq: group for group in groups.values() for seq in group.members}
         self._pins = dict(saved.pins)
         self.load_into(kept)

@@ -339,6 +339,8 @@ class HistorySnapshot:
     """Calls of server tools without a result: id, first `seq` of the group."""
     turns: tuple[tuple[int, int], ...] = ()
     """As `GroupIndex.turns`, if calls are open."""
+    others: tuple[tuple[int, int], ...] = ()
+    """As `GroupIndex.others`, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

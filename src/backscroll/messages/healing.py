@@ -22,8 +22,8 @@ from backscroll.messages.validation import Message
 
 EMPTY = "[empty message]"
 EMPTY_RESULT = "[empty result]"
-IN_CHAT = (("function",), ("function_call",))
-"""What holds the arguments of a call in OpenAI's chat completions, which takes texts only."""
+_IN_CHAT = (("function", "arguments"), ("function_call", "arguments"))
+"""Where a call's arguments are in OpenAI's chat completions, which takes texts only. Gemini's are `args`."""
 _LONE = re.compile("[\ud800-\udfff]")
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 _ARGUMENTS = frozenset(("arguments", "input", "args"))
@@ -55,9 +55,14 @@ def is_complete(part: Part) -> bool:
     return is_object(part.text)
 
 
+def is_in_chat(call: Part) -> bool:
+    """Return whether a call has the shape of OpenAI's chat completions."""
+    return call.path[-2:] in _IN_CHAT
+
+
 def _takes_text(call: Part) -> bool:
     """Return whether the arguments of a call may have to be a text: in chat completions, and in items."""
-    return call.path[-2:-1] in IN_CHAT or (call.path[0] == "content" and call.path[-1] == "arguments")
+    return is_in_chat(call) or (call.path[0] == "content" and call.path[-1] == "arguments")
 
 
 def is_object(text: str) -> bool:

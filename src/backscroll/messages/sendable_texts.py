@@ -8,7 +8,7 @@ anthropic 2.12, and botocore's model of `Converse`.
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.healing import IN_CHAT, is_text
+from backscroll.messages.healing import is_in_chat, is_text
 from backscroll.messages.items import is_envelope, is_item, kind_of
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
@@ -26,7 +26,7 @@ def check_texts(message: Message, reading: ParsedMessage) -> None:
         MessageError: It holds a value that its dialect takes as text only, or ends with reasoning.
     """
     for part in reading.parts:
-        if part.kind == "call" and part.form == "mapping" and part.path[-2:-1] in IN_CHAT:
+        if part.kind == "call" and part.form == "mapping" and is_in_chat(part):
             raise MessageError(not_text(f"`arguments` of the call {part.id!r}", _value(message, part.path)))
     content = message.get("content")
     if type(content) is list and is_envelope(message) and kind_of(content[-1]) == "reasoning":

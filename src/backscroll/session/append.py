@@ -11,7 +11,7 @@ from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
 from backscroll.messages.contents import may_answer
-from backscroll.messages.healing import IN_CHAT, is_text
+from backscroll.messages.healing import is_in_chat, is_text
 from backscroll.messages.sendable_texts import check_texts, not_text
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.addition import Addition, with_tools
@@ -103,7 +103,7 @@ def _check_answers(history: History, read: Sequence[Read]) -> None:
         waiting = [entry for seq, _ in history.waiting_calls() if (entry := history.get(seq)) is not None]
         calls += [part for entry in waiting for part in entry.reading.call_parts]
         answered = {name for name, _ in reading.results}
-        if any(part.id in answered and part.path[-2:-1] in IN_CHAT for part in calls):
+        if any(part.id in answered and is_in_chat(part) for part in calls):
             raise MessageError(not_text("the content of the tool message", message.get("content")))
 
 

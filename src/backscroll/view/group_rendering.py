@@ -11,7 +11,7 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.heal_rules import HealRule
-from backscroll.messages.healing import IN_CHAT, healed, is_suspect
+from backscroll.messages.healing import healed, is_in_chat, is_suspect
 from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
@@ -131,7 +131,7 @@ def _late(message: Message, entry: Entry, group: MessageGroup, notes: _Notes) ->
 
 def _in_chat(entries: Sequence[Entry]) -> bool:
     """Return whether the group's calls have the shape of OpenAI's chat completions."""
-    return any(part.path[-2:-1] in IN_CHAT for part in entries[0].reading.parts if part.kind == "call")
+    return any(is_in_chat(part) for part in entries[0].reading.parts if part.kind == "call")
 
 
 def _alone(entries: Sequence[Entry]) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from agent_framework import Content, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll import BackscrollWarning
 from backscroll.integrations.agent_framework.translation import AgentFrameworkTranslation
+from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.messages import validated
 from tests.integrations import world
 
@@ -146,6 +148,23 @@ def test_reasoning_of_openai_alone_is_an_item_that_no_view_shows():
     assert (item["type"], item["id"], item["encrypted_content"]) == ("reasoning", "rs_1", "gAAA")
     blocks = TRANSLATION.to_message(Message("assistant", [sealed, Content.from_text("so")]))["content"]
     assert [block["type"] for block in blocks] == ["thinking", "text"]
+
+
+def test_hosted_call_and_its_result_are_known_as_a_pair():
+    call = Content.from_mcp_server_tool_call("c", "search", server_name="s", arguments={"a": 1})
+    result = Content.from_mcp_server_tool_result("c", output="found")
+    said = [Message("user", [Content.from_text("go")]), Message("assistant", [call])]
+    history = [
+        *said,
+        Message("assistant", [result, Content.from_text("so")]),
+        Message("user", [Content.from_text("b")]),
+    ]
+    context = Conversation(TRANSLATION, {})
+    assert all(one is other for one, other in zip(context.view_now(history, ModelCall(9_000)), history, strict=True))
+    alone = [history[0], history[2], history[3]]
+    with pytest.warns(BackscrollWarning, match="server_pair"):
+        view = Conversation(TRANSLATION, {}).view_now(alone, ModelCall(9_000))
+    assert [content.type for content in view[1].contents] == ["text"]
 
 
 def test_reasoning_is_sealed_also_where_its_signature_is_apart():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
@@ -17,10 +17,10 @@ from tests.integrations import odd_histories as odd
 from tests.integrations import world
 from tests.integrations.langchain.agents import middleware_of
 from tests.integrations.langchain.bound_models import claude_wire, gpt_wire
-from tests.integrations.odd_histories import Called, Returned, Said, Served, Situation, Step, Thought
+from tests.integrations.langchain.odd_messages import LACKS, built, chat_wire
+from tests.integrations.odd_histories import Returned, Situation
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # odd messages warn
-DIALECTS = ("chat", "anthropic", "responses")
 
 
 class Judged(BaseChatModel):
@@ -53,65 +53,12 @@ class Judged(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage("Fine."))])
 
 
-def chat_wire(message: BaseMessage) -> dict[str, Any]:
-    """A message as langchain-openai sends it: calls that could not be read go with the others."""
-    if isinstance(message, ToolMessage):
-        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
-    if not isinstance(message, AIMessage):
-        return {"role": "user", "content": message.content}
-    listed = [(each["id"], each["name"], json.dumps(each["args"])) for each in message.tool_calls]
-    listed += [(each["id"], each["name"], each["args"] or "") for each in message.invalid_tool_calls]
-    calls = [
-        {"id": known, "type": "function", "function": {"name": name, "arguments": text}} for known, name, text in listed
-    ]
-    return {"role": "assistant", "content": message.content} | ({"tool_calls": calls} if calls else {})
-
-
-def built(step: Step, dialect: str) -> BaseMessage:
-    """A step as a partner of LangChain writes it."""
-    if isinstance(step, Said):
-        return AIMessage(step.words) if step.role == "assistant" else HumanMessage(step.words)
-    if isinstance(step, Returned):
-        return ToolMessage(step.value if isinstance(step.value, list) else str(step.value), tool_call_id=step.id)
-    if isinstance(step, Thought):
-        return AIMessage([{"type": "reasoning", "id": step.id, "summary": [], "encrypted_content": "sealed"}])
-    if isinstance(step, Served):
-        return AIMessage(list(served(step)))
-    return called(step, dialect)
-
-
-def called(step: Called, dialect: str) -> AIMessage:
-    if step.arguments == odd.CUT:
-        listed: Any = [{"id": known, "name": odd.TOOL, "args": step.arguments, "error": "cut"} for known in step.ids]
-        calls: Any = {"invalid_tool_calls": listed}
-    else:
-        calls = {
-            "tool_calls": [{"id": known, "name": odd.TOOL, "args": json.loads(step.arguments)} for known in step.ids]
-        }
-    if dialect != "anthropic":
-        return AIMessage(step.words, **calls)
-    given = step.arguments if step.arguments == odd.CUT else json.loads(step.arguments)
-    uses = [{"type": "tool_use", "id": known, "name": odd.TOOL, "input": given} for known in step.ids]
-    return AIMessage([*({"type": "text", "text": step.words} for _ in step.words[:1]), *uses], **calls)
-
-
-def served(step: Served) -> Any:
-    if step.call:
-        yield {"type": "server_tool_use", "id": step.id, "name": "web_search", "input": {"query": "x"}}
-    if step.result:
-        hit = {"type": "web_search_result", "url": "https://example.org", "title": "T", "encrypted_content": "e" * 90}
-        yield {"type": "web_search_tool_result", "tool_use_id": step.id, "content": [hit]}
-    if step.words:
-        yield {"type": "text", "text": step.words}
-
-
 def cases() -> list[Any]:
     """Each situation in each dialect that has it."""
-    lacks = {"chat": ("server", "reasoning"), "anthropic": ("reasoning",), "responses": ("server",)}
     return [
         pytest.param(each, dialect, id=f"{each.name}-{dialect}")
-        for dialect in DIALECTS
-        for each in odd.situations(without=lacks[dialect])
+        for dialect, lacks in LACKS.items()
+        for each in odd.situations(without=lacks)
     ]
 
 

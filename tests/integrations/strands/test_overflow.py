@@ -88,6 +88,7 @@ def test_what_cannot_fit_ends_in_an_error_that_adds_up():
     assert [message["role"] for message in agent.messages] == ["user", "assistant", "user"]
 
 
+@pytest.mark.filterwarnings("ignore:5 messages of the user in a row:RuntimeWarning")
 def test_the_ladder_is_bounded_and_each_rung_is_shorter():
     model = Hopeless(told=100_000)
     agent = agent_of(

@@ -70,6 +70,8 @@ def represents(shown: Shape, original: Shape) -> bool:
         return False
     if original.sameness in (shown.sameness, shown.rest):
         return True
+    if original.results and original.text.strip() and original.text in shown.text:
+        return True  # the words next to a result that is shown as text
     cut, whole = shown.text, original.text
     if not any(first == original.place for first, _ in references(cut)):
         return False

@@ -98,7 +98,12 @@ def _usage(content: Content) -> Block:  # noqa: ARG001  # no provider is sent wh
 
 def _opaque(content: Content) -> Block:
     block: Block = without_data(_json(content.to_dict()))
-    return {**block, "type": f"agent_framework.{content.type}"}
+    kind = f"agent_framework.{content.type}"
+    if content.call_id and kind.endswith("_call"):  # the pair's blocks name each other, so that no view parts them
+        return {"type": "server_tool_use", "id": content.call_id, "content": block}
+    if content.call_id and kind.endswith("_result"):
+        return {"type": "hosted_tool_result", "tool_use_id": content.call_id, "content": block}
+    return {**block, "type": kind}
 
 
 def _json(value: Any) -> Any:

@@ -159,6 +159,10 @@ def _block(part: Any) -> Block:
             return text_block(part.model_response())
         case "file":
             return _media(part.content)
+        case "builtin-tool-call" if part.tool_call_id:  # the pair's blocks name each other, so that no view parts them
+            return {"type": "server_tool_use", "id": part.tool_call_id, "part": as_json(part)}
+        case "builtin-tool-return" if part.tool_call_id:
+            return {"type": "native_tool_result", "tool_use_id": part.tool_call_id, "part": as_json(part)}
         case _:
             return {"type": "pydantic_ai", "part": as_json(part)}
 
