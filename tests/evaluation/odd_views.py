@@ -81,6 +81,14 @@ SOUND: dict[str, Case] = {
             {"role": "user", "content": [text(later("a", 4)["content"]), text("Look at it.")]},
         ],
     ),
+    "a late result next to the user's last words": Case(
+        WORDS,
+        [
+            WORDS[0],
+            said("<summary>[ref:1-3] turns</summary>"),
+            {"role": "user", "content": [text(later("a", 4)["content"]), text("Look at it.")]},
+        ],
+    ),
     "a result after the user's words, as text": Case(
         [*LATE[:3], LATE[4]], [*LATE[:2], tool("a", WAITING), ON, later("a", 3)]
     ),

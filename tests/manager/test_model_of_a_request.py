@@ -13,6 +13,7 @@ def rounds(number):
         yield {"role": "user", "content": f"question {each} {words(200)}"}
         thought = {"type": "thinking", "thinking": words(100), "signature": f"s{each}"}
         yield {"role": "assistant", "content": [thought, {"type": "text", "text": f"answer {each} {words(200)}"}]}
+    yield {"role": "user", "content": "And now?"}
 
 
 def test_model_of_the_manager_answers_in_the_main_lane():

@@ -98,6 +98,7 @@ def test_overflow_limit_holds_for_its_lane_after_a_restart(tmp_path):
         context.append({"role": "user", "content": "Where is the bug?"})
         for number in range(20):
             context.append({"role": "assistant", "content": f"Step {number}. " + "It is near. " * 200})
+        context.append({"role": "user", "content": "And?"})
         context.get_messages_for_request()
         context.observe_overflow(requested_tokens=context.usage().used.tokens, limit_tokens=4_000)
         with pytest.warns(BackscrollWarning, match="refused a request"):

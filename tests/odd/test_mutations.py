@@ -90,12 +90,6 @@ MUTATIONS = {
         "    return text",
         "openai",
     ),
-    "new_lane": (
-        "history/plan.py",
-        "waited=tuple([call for call in plan.waited if covers(gaps, call[0])])",
-        "waited=()",
-        "responses",
-    ),
     "roles_alternate": (
         "messages/rewriter.py",
         "return any(type(content) is list and any(map(_is_bedrock, content)) for content in contents)",

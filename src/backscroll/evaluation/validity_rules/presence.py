@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from backscroll.evaluation.authors import is_injected
 from backscroll.evaluation.dialects import Shape
 from backscroll.evaluation.odd_parts import references
 from backscroll.evaluation.validity_rules.case import Case, Rule
@@ -59,21 +60,26 @@ def _needed(case: Case) -> Iterator[str]:
 
 
 def _own(case: Case) -> list[tuple[str, Shape]]:
-    """Return the user's first and last message. One that says nothing need not be shown."""
-    own = [message for message in case.history if _is_own(message) and not message.is_nothing]
-    return [("first", own[0]), ("last", own[-1])] if own else []
+    """Return the user's first and last message. One that says nothing need not be shown. Words next to results may be
+    the last.
+    """
+    own = [message for message in case.history if message.is_users and not message.is_nothing]
+    last = next((message for message in reversed(case.history) if message in own[-1:] or _has_words(message)), None)
+    return [("first", own[0]), ("last", last or own[-1])] if own else []
 
 
-def _is_own(message: Shape) -> bool:
-    """Return whether a user wrote a message, or words next to the results in it."""
-    return message.is_users or bool(message.role == "user" and message.results and message.text.strip())
+def _has_words(message: Shape) -> bool:
+    """Return whether a user's message says something next to its results."""
+    is_users = message.role == "user" and bool(message.results) and not is_injected(message.held)
+    return is_users and message.rest is not None
 
 
 def represents(shown: Shape, original: Shape) -> bool:
     """Return whether a message equals the original or is its excerpt: both ends of a long text, or its reference."""
     if shown.role != original.role or (shown.results and shown.rest is None):
         return False
-    if original.sameness in (shown.sameness, shown.rest):
+    said = original.rest if original.results else original.sameness
+    if said in (shown.sameness, shown.rest):
         return True
     if original.results and original.text.strip() and original.text in shown.text:
         return True  # the words next to a result that is shown as text
