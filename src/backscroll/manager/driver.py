@@ -8,7 +8,6 @@ that a handler may use the session.
 import inspect
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from os import getpid
 from typing import Any, TypeVar
 
 from backscroll import events
@@ -151,7 +150,7 @@ async def run_unlocked_async(operation: Operation[T]) -> T:
 
 def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
     """Run the operation under the lock, then emit its reports. An `Ask` is answered by its value or its exception."""
-    if opened.turnstile.process != getpid():  # before anything waits for a thread that this process lacks
+    if opened.turnstile.is_of_parent:  # before anything waits for a thread that this process lacks
         raise forked(opened.turnstile.process)
     held = cancelled = False
     answer: Any = None

@@ -8,12 +8,29 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import Future
+from functools import cache
 from typing import TYPE_CHECKING
 
 from backscroll.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import asyncio
+
+
+class _Forks:
+    """How often this process was forked since its first lock. Its number would take a system call at each step."""
+
+    number = 0
+
+
+def _note_fork() -> None:
+    _Forks.number += 1
+
+
+@cache
+def _watch_forks() -> None:
+    if hasattr(os, "register_at_fork"):  # Windows has no forks
+        os.register_at_fork(after_in_child=_note_fork)
 
 
 def forked(process: int) -> ConfigurationError:
@@ -45,11 +62,18 @@ class FairLock:
     """A fair, non-reentrant lock."""
 
     def __init__(self) -> None:
+        _watch_forks()
         self.process = os.getpid()
         """The process that made it. The child of a fork has it as it was, and not the threads that would release it."""
+        self._forks = _Forks.number
         self._mutex = threading.Lock()  # held for a few instructions only, never while waiting
         self._taken = False
         self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop | None]] = deque()
+
+    @property
+    def is_of_parent(self) -> bool:
+        """Whether this process is a fork of the one that made it."""
+        return self._forks != _Forks.number
 
     @property
     def is_taken(self) -> bool:
@@ -57,7 +81,7 @@ class FairLock:
         return self._taken
 
     def _enter(self, loop: "asyncio.AbstractEventLoop | None") -> Future[None] | None:
-        if self.process != os.getpid():
+        if self.is_of_parent:
             raise forked(self.process)
         with self._mutex:
             if not self._taken:

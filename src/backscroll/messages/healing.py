@@ -71,16 +71,16 @@ def is_object(text: str) -> bool:
     return text.startswith("{") and text.endswith("}") and _parses(text)
 
 
-_decode = json.JSONDecoder().decode
-"""Made once: `json.loads` takes a third longer for the few words of most arguments."""
+_scan = json.JSONDecoder().scan_once
+"""Made once, and without the steps of `json.loads` around it, which take twice as long for most arguments."""
 
 
 def _parses(text: str) -> bool:
+    """Return whether a text without blanks around it is JSON."""
     try:
-        _decode(text)
-    except (ValueError, RecursionError):
+        return bool(_scan(text, 0)[1] == len(text))
+    except (ValueError, RecursionError, StopIteration):
         return False
-    return True
 
 
 def is_suspect(reading: ParsedMessage) -> bool:
@@ -323,7 +323,7 @@ class _Healer:
             sound = self._with_json(inner)
             return call if sound is inner else {**call, "function": sound}
         arguments = call.get("arguments")
-        if "custom" not in call and type(arguments) is str and not _parses(arguments):
+        if "custom" not in call and type(arguments) is str and not _parses(arguments.strip()):
             self._rules["cut_arguments"] = None
             return {**call, "arguments": {} if "tool" in call else "{}"}  # Amplifier's calls hold objects
         return call
