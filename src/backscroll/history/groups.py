@@ -247,15 +247,18 @@ class GroupPreview:
         if reading.by_name:
             reading = self._named(reading)
         joined, late = set[int](), list[tuple[int, int | None, int]]()
-        passed = self._others if reading.is_user_turn else self._went_on  # words stay where they were typed
-        for index, (call, _) in enumerate(reading.results):
-            found = self._take(call)
-            if found is None:
+        matches = [(call, self._take(call)) for call, _ in reading.results]
+        passed = self._went_on
+        if reading.is_user_turn:  # words stay where they were typed
+            own = {match[0] for _, match in matches if match is not None}
+            passed = (*passed, *[turn for turn in self._others if turn[1] not in own])
+        for index, (call, match) in enumerate(matches):
+            if match is None:
                 late.append((index, None, 0))
-            elif call not in reading.fixed and went_on(passed, found[1], found[0]):
-                late.append((index, *found[1:]))
+            elif call not in reading.fixed and went_on(passed, match[1], match[0]):
+                late.append((index, *match[1:]))
             else:
-                joined.add(found[0])
+                joined.add(match[0])
         if reading.continues:
             joined |= {found[0] for program in reading.continues if (found := self._look(program)) is not None}
         if reading.served:

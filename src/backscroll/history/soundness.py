@@ -21,6 +21,7 @@ from backscroll.history.log import (
     MessageAdded,
     NativeMade,
     PlanRecorded,
+    RequestRecorded,
 )
 from backscroll.history.plan import GAPS, Edit, Excerpt, Native, Plan
 from backscroll.messages import Message, read_message
@@ -39,6 +40,9 @@ def unsound(event: LogEvent) -> str | None:
     match event:
         case MessageAdded():
             return _message(event)
+        case RequestRecorded():
+            least = -1 if event.foresees is None else 0
+            return None if event.last >= least else "its newest message is none"
         case IdempotencyKeyUsed():
             return None if 0 <= event.first <= event.last + 1 else "its range of messages is invalid"
         case PlanRecorded() | LaneOpened():

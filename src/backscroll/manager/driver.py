@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from backscroll import events
 from backscroll.manager.assembly import SessionRuntime
-from backscroll.manager.lock import forked, running_loop
+from backscroll.manager.lock import Forks, forked, running_loop
 from backscroll.manager.threads import in_thread
 from backscroll.notices import warn
 from backscroll.ports import AcquireLock, Ask, Notification, Operation
@@ -150,7 +150,7 @@ async def run_unlocked_async(operation: Operation[T]) -> T:
 
 def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
     """Run the operation under the lock, then emit its reports. An `Ask` is answered by its value or its exception."""
-    if opened.turnstile.is_of_parent:  # before anything waits for a thread that this process lacks
+    if opened.turnstile.forks != Forks.number:  # before anything waits for a thread that this process lacks
         raise forked(opened.turnstile.process)
     held = cancelled = False
     answer: Any = None

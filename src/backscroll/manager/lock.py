@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import asyncio
 
 
-class _Forks:
+class Forks:
     """How often this process was forked since its first lock. Its number would take a system call at each step."""
 
     number = 0
 
 
 def _note_fork() -> None:
-    _Forks.number += 1
+    Forks.number += 1
 
 
 @cache
@@ -65,15 +65,11 @@ class FairLock:
         _watch_forks()
         self.process = os.getpid()
         """The process that made it. The child of a fork has it as it was, and not the threads that would release it."""
-        self._forks = _Forks.number
+        self.forks: int = Forks.number
+        """As `Forks.number` was when it was made; another number: this process is a fork of the one that made it."""
         self._mutex = threading.Lock()  # held for a few instructions only, never while waiting
         self._taken = False
         self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop | None]] = deque()
-
-    @property
-    def is_of_parent(self) -> bool:
-        """Whether this process is a fork of the one that made it."""
-        return self._forks != _Forks.number
 
     @property
     def is_taken(self) -> bool:
@@ -81,7 +77,7 @@ class FairLock:
         return self._taken
 
     def _enter(self, loop: "asyncio.AbstractEventLoop | None") -> Future[None] | None:
-        if self.is_of_parent:
+        if self.forks != Forks.number:
             raise forked(self.process)
         with self._mutex:
             if not self._taken:
