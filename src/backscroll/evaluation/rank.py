@@ -31,8 +31,10 @@ class RankCase:
     def __init__(
         self, view: Sequence[Message], history: Sequence[Message], speakers: Sequence[Speaker], evicted: Collection[int]
     ) -> None:
-        self.view = [piece for message in view for piece in Shape(message).pieces]
-        self.history, self.speakers, self.evicted = history, speakers, evicted
+        self.view: list[Shape] = [piece for message in view for piece in Shape(message).pieces]
+        self.history: Sequence[Message] = history
+        self.speakers: Sequence[Speaker] = speakers
+        self.evicted: Collection[int] = evicted
 
     @cached_property
     def digests(self) -> str:

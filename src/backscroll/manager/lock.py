@@ -63,7 +63,7 @@ class FairLock:
 
     def __init__(self) -> None:
         _watch_forks()
-        self.process = os.getpid()
+        self.process: int = os.getpid()
         """The process that made it. The child of a fork has it as it was, and not the threads that would release it."""
         self.forks: int = Forks.number
         """As `Forks.number` was when it was made; another number: this process is a fork of the one that made it."""

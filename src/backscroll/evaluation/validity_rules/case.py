@@ -22,10 +22,11 @@ class Case:
 
     def __init__(self, view: list[Shape], history: list[Shape], *, takes_prefill: bool = True) -> None:
         head = compacted_head(view, history)
-        self.view = [message for at, message in enumerate(view) if at >= head or message.is_system] if head else view
-        self.history = history
-        self.is_native = bool(head)
-        self.takes_prefill = takes_prefill
+        kept = [message for at, message in enumerate(view) if at >= head or message.is_system]
+        self.view: list[Shape] = kept if head else view
+        self.history: list[Shape] = history
+        self.is_native: bool = bool(head)
+        self.takes_prefill: bool = takes_prefill
 
     @cached_property
     def rounds(self) -> Rounds:
