@@ -44,9 +44,8 @@ class MessageStatus:
 def explain(state: SessionState, lane_name: str) -> Operation[list[MessageStatus]]:
     """Return the status of each message in the lane's newest view."""
     yield from enter(state)
-    lane, explained, history = state.look(lane_name), list[MessageStatus](), state.history
-    if lane.view is None:
-        lane, _ = yield from lane_now(state, lane_name)
+    explained, history = list[MessageStatus](), state.history
+    lane, _ = yield from lane_now(state, lane_name)  # with what was appended since its newest view
     yield from load(history, state.reader, not_loaded(lane, state.policy_input(None)))
     for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
         explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
