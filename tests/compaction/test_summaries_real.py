@@ -63,7 +63,7 @@ def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
         assert step.view is not None
         for message in messages[known : step.before]:
             if message["role"] == "user":
-                rules += [rule for part in read_message(message).parts for rule in rules_in(part.text)]
+                rules += rules_in(read_message(message).sure)
         known = step.before
         told = "\n".join(part.text for message in step.view for part in read_message(message).parts)
         assert [rule for rule in rules if rule not in told] == []

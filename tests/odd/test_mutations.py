@@ -36,7 +36,7 @@ MUTATIONS = {
         "leave_out(message, group.orphans[entry.seq]) if heals",
         "openai",
     ),
-    "late_result": ("history/groups.py", "and went_on(passed, found[1], found[0]):", "and False:", "openai"),
+    "late_result": ("history/groups.py", "and went_on(passed, match[1], match[0]):", "and False:", "openai"),
     "late_on_lane": (
         "compaction/lane_state.py",
         "new = sorted({*plan.waited, *calls})[-MOST_OPEN:]",
@@ -45,8 +45,8 @@ MUTATIONS = {
     ),
     "words_where_typed": (
         "history/groups.py",
-        "passed = self._others if reading.is_user_turn else self._went_on",
-        "passed = self._went_on",
+        "if reading.is_user_turn:  # words stay where they were typed",
+        "if False:",
         "anthropic",
     ),
     "unknown_call": ("view/rendering.py", "    if not tool:\n", "    if not tool:\n        return '', ''\n", "openai"),
@@ -69,8 +69,8 @@ MUTATIONS = {
         "return False",
         "anthropic",
     ),
-    "empty_answer": ("messages/healing.py", '        if role != "user":\n            return None\n', "", "openai"),
-    "lone_surrogate": ("messages/healing.py", "    if _has_lone(message):", "    if False:", "openai"),
+    "empty_answer": ("messages/healing.py", '        if role != "user":\n            return None\n', "", "anthropic"),
+    "lone_surrogate": ("messages/healing.py", "    if _has_lone(message):", "    if False:", "anthropic"),
     "reasoning_alone": (
         "messages/healing.py",
         'kind_of(left[-1]) == "reasoning"',
