@@ -22,6 +22,7 @@ pytestmark = needs_recordings
 
 BUDGET = 6_000
 RULE = "Never touch config/prod.yaml; the port stays 8443."
+SECOND = "Always run the race detector before you say that you are done."
 
 
 def greedy(times):
@@ -38,9 +39,9 @@ def greedy(times):
 
 
 def recorded(number):
-    """A long conversation of an agent at work, under one more rule of its user."""
+    """A long conversation of an agent at work, under two more rules of its user."""
     found = list(read(RECORDINGS / "entire" / "norm.jsonl", "norm"))[number].messages
-    rule = {"role": "user", "content": RULE}
+    rule = {"role": "user", "content": f"{RULE}\n{SECOND}"}
     return [rule, {"role": "assistant", "content": "Understood."}, *(m for m in found if m["role"] != "system")]
 
 
@@ -85,3 +86,4 @@ def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
     assert bill.calls == bill.made <= names.count(events.COMPACTION)
     assert sum(map(bool, told_by.values())) >= share * len(told_by)  # what is too long may have to go for rules
     assert RULE in told
+    assert SECOND in told
