@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, ContextManager, MessageError
@@ -119,6 +119,7 @@ odd = st.builds(
 
 @pytest.mark.filterwarnings("ignore:\\d+ of the (system messages|messages that bring tools)")
 @given(st.lists(odd, max_size=6), st.integers(60, 400))
+@example([{"role": "system", "parts": False}], 60)
 @settings(max_examples=examples(100))
 def test_odd_messages_never_break_a_session(found, budget):
     """Each is refused as a whole or kept as it is; views are made of what is there, or refused for their size. What was

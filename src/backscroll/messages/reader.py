@@ -292,7 +292,7 @@ def _read_content(message: dict[str, Any]) -> ParsedMessage:
     parts = _by_rank(read_parts(message["parts"]), speaker(message), flags)
     reading = ParsedMessage(speaker(message), tuple(parts), flags, any(part.is_sealed for part in parts), None)
     reading.by_name = bool(reading.results)
-    if any(part.kind == "opaque" for part in parts):
+    if type(message["parts"]) is list and any(part.kind == "opaque" for part in parts):
         reading.serves, reading.served = open_ends(message["parts"])
     return reading
 
