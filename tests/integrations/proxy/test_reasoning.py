@@ -86,6 +86,27 @@ def test_request_that_looks_back_leaves_it_out_too(stack, proxy_of):
     assert thoughtful(sent) == 0
 
 
+def test_conversation_goes_on_from_a_look_back(stack):
+    """The client goes back to an earlier request, which no longer fits, and goes on from its answer, where all fits
+    again: what the model thought over the view is left out.
+    """
+    server, store = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted()).create)), MemoryStore()
+    with proxied(server.url, budget=80_000, store=store) as first:
+        agent = stack.enter_context(closing(AnthropicAgent(first.url)))
+        agent.run(18)
+    del agent.history[-5:]
+    with proxied(server.url, budget=6_000, store=store) as smaller:
+        agent.client = agent.connect(smaller.url)
+        agent.calls = agent.answered(agent.ask())
+        agent.close()
+        assert smaller.outcomes(1) == ["compacted"]
+    with proxied(server.url, budget=80_000, store=store) as larger:
+        agent.client = agent.connect(larger.url)
+        agent.run(3)
+        agent.close()
+    assert server.refusals == []
+
+
 def test_client_that_changes_its_tools_sends_what_it_wants(stack, proxy_of):
     """No view was sent yet: a request that fits goes on as it came, with the reasoning that the client left in it."""
     server = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted(), account_created="2026-01-01").create))

@@ -59,6 +59,12 @@ class Lines:
         fits = [each for _, each in self._open(group) if each.continued_by(history)]
         return max(fits, key=lambda each: each.messages, default=None)
 
+    def branch(self, group: str, name: str) -> str:
+        """Return the name of a new conversation that begins as this one does. Only within `name_of`."""
+        branch = self._new(group)
+        self._conversations.get(branch).branches_from(self._conversations.get(name))
+        return branch
+
     async def _name_of(self, group: str, history: Sequence[Any]) -> tuple[str, bool]:
         await self._read_names()
         fits = [(each.messages, name) for name, each in self._open(group) if each.continued_by(history)]
@@ -74,9 +80,7 @@ class Lines:
             return name, True
         conversation = self._conversations.get(name)
         if conversation.calls or conversation.was_left(history, same):
-            branch = self._new(group)
-            self._conversations.get(branch).branches_from(conversation)
-            return branch, False
+            return self.branch(group, name), False
         if same < conversation.messages:  # else only its store was read
             conversation.leaves(same)
         return name, False

@@ -73,7 +73,8 @@ class Managing:
     @asynccontextmanager
     async def exchange(self, protocol: Protocol, headers: Headers, body: RequestBody) -> AsyncIterator[Exchange | None]:
         """Return the request with its view; `None` if it only looks back at an earlier part of a conversation
-        and nothing is left out of it.
+        and nothing is left out of it. Otherwise what a model thinks of it is bound to a view, and has a conversation of
+        its own.
 
         Raises:
             BackscrollError: It cannot be managed.
@@ -92,8 +93,8 @@ class Managing:
             warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {why}")
             place = self._in_memory[protocol.name]
             entered = await _entered(place, request)
-        if isinstance(entered, ProxiedConversation):
-            yield await _looking_back(place, request, entered)
+        if entered is None:
+            yield None
             return
         try:
             yield entered
@@ -136,13 +137,12 @@ def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
     return Place(conversations, Lines(conversations, store))
 
 
-async def _entered(place: Place, request: ManagedRequest) -> Exchange | ProxiedConversation:
-    """Return the prepared exchange, whose conversation is in use from now on; a conversation that is only looked back
-    at by itself.
-    """
-    async with place.lines.name_of(request.group, request.natives) as (name, looks_back):
-        if looks_back:
-            return place.conversations.get(name)
+async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
+    """Return the prepared exchange, whose conversation is in use from now on; `None` for an unchanged look back."""
+    async with place.lines.name_of(request.group, request.natives) as (found, looks_back):
+        if looks_back and not await _leaves_out(place, request, found):
+            return None
+        name = place.lines.branch(request.group, found) if looks_back else found
         exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
         try:
             await exchange.prepare()
@@ -152,11 +152,9 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | ProxiedC
         return exchange
 
 
-async def _looking_back(place: Place, request: ManagedRequest, at: ProxiedConversation) -> Exchange | None:
-    """Return a request that its conversation has gone on from, in one of its own for as long as it lasts; `None` where
-    nothing is left out.
-    """
+async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
+    """Return whether a view of a request leaves something out, as a branch of this conversation."""
     exchange = Exchange(place.conversations.unnamed(), request, "")
-    exchange.conversation.branches_from(at)
+    exchange.conversation.branches_from(place.conversations.get(name))
     await exchange.prepare()
-    return exchange if exchange.is_rewritten else None
+    return exchange.is_rewritten
