@@ -24,6 +24,7 @@ from backscroll.history.plan import (
     Gap,
     reference,
 )
+from backscroll.history.recall_wording import RECALL, RecallWording
 from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
 from backscroll.messages.same_data import once
@@ -128,6 +129,8 @@ class Window:
     """How much room the digest gets, and how it grows."""
     prose: DigestLine | None = None
     """A model's summary that is ready for use. The messages it covers leave the view with the least harm."""
+    recall: RecallWording = RECALL
+    """How the texts of the view speak of recall."""
     salience: Relevance = field(init=False)
     """The weight of terms in the groups, as they were at the start."""
     by_seq: dict[int, CandidateGroup] = field(init=False)
@@ -223,7 +226,7 @@ class Window:
         None if that frees nothing, unless `anyway`.
         """
         ref = reference(candidate.entry.seq, part=candidate.number)
-        text = clipped(candidate.part, head, tail, ref, between, structure=structure)
+        text = clipped(candidate.part, head, tail, ref, between, structure=structure, lead=self.recall.lead)
         if text == candidate.part.text:
             return None
         counted = self._recount(candidate.part, text)
@@ -243,7 +246,8 @@ class Window:
             else "tool result"
         )
         note = f"{what} of {size:,} tokens {why}"
-        stub = masked(candidate.part, note, reference(candidate.entry.seq, part=candidate.number))
+        ref = reference(candidate.entry.seq, part=candidate.number)
+        stub = masked(candidate.part, note, ref, self.recall.lead)
         counted = self._recount(candidate.part, stub)
         if counted.tokens >= candidate.count.tokens and not anyway:
             return None
@@ -394,7 +398,10 @@ def build_window(
     ]
     if units and not ahead:
         units[-1].floor = True
-    return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens, digests)
+    return Window(
+        units, around.family, around.count, budget, view.plan.digest, view.summary_tokens, digests,
+        recall=view.plan.recall,
+    )  # fmt: skip  # one thought
 
 
 def kept_ends(history: History, counts: tuple[int, int]) -> tuple[int, int]:

@@ -34,6 +34,7 @@ from backscroll.history.log import (
 )
 from backscroll.history.plan import GAPS, Native, Plan, same_until, until, without
 from backscroll.history.ranges import SeqRange, covers, united, up_to
+from backscroll.history.recall_wording import RecallWording
 from backscroll.messages import holds_compaction
 from backscroll.messages.heal_rules import HealRule
 from backscroll.ports import Notification
@@ -227,6 +228,12 @@ class LaneState:
         if not self.plan.heals:
             self._end_foresight()
             self.plan = replace(self.plan, heals=True)
+
+    def word_recall(self, wording: RecallWording) -> None:
+        """Note how views speak of recall, unless the lane's view leaves something out: then that was said already."""
+        if not self.plan.edits and self.plan.recall != wording:
+            self._end_foresight()
+            self.plan = replace(self.plan, recall=wording)
 
     def rewound(self, to: int) -> None:
         """Apply a rewind to `to`: edits of later entries have nothing to edit."""

@@ -179,7 +179,10 @@ class PlanBuilder:
     def _plan(self, edits: tuple[Edit, ...], after: int | None, digest: DigestContent) -> Plan:
         number, last = self.before.plan.number + 1, newest_seq(self.history)
         plan = self._view.plan
-        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason, plan.native, plan.waited)
+        return Plan(
+            edits, number, after, digest, last, self._no_reasoning, self._reason, plan.native, plan.waited,
+            recall=plan.recall,
+        )  # fmt: skip  # one thought
 
     def remove_reasoning(self) -> None:
         """Show no message with sealed reasoning, since what follows will edit the beginning of the view. Where the

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from backscroll.history.ranges import SeqRange, covers, united, up_to
+from backscroll.history.recall_wording import RECALL, RecallWording
 from backscroll.tokens.counts import Count, Counts
 
 
@@ -191,6 +192,8 @@ class Plan:
     """
     text_weights: tuple[TextWeight, ...] = field(default=(), compare=False)
     """Weights of the texts that Backscroll adds to the view, so that no one who reopens the session counts them."""
+    recall: RecallWording = RECALL
+    """How the texts of the view say that what it leaves out can be read. It stays from the first edit on."""
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""
@@ -219,6 +222,7 @@ def same_view(one: Plan, other: Plan) -> bool:
     """Return whether both plans give the same view of a branch."""
     return one is other or (
         one.edits == other.edits
+        and (one.recall == other.recall or not one.edits)
         and one.summary_after == other.summary_after
         and one.digest.notes == other.digest.notes
         and one.digest.begun == other.digest.begun
@@ -237,6 +241,7 @@ def same_until(one: Plan, other: Plan, last: int) -> bool:
     bare = [up_to(plan.no_reasoning, last) for plan in (one, other)]
     return (
         edits[0] == edits[1]
+        and (one.recall == other.recall or not edits[0])
         and bare[0] == bare[1]
         and one.native == other.native
         and one.digest.notes == other.digest.notes

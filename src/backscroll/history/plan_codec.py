@@ -28,6 +28,7 @@ from backscroll.history.plan import (
     Truncate,
 )
 from backscroll.history.ranges import SeqRange
+from backscroll.history.recall_wording import RECALL, RecallWording
 from backscroll.ports import LOST, Stored
 from backscroll.tokens.counts import Count, Counts, MediaCount
 
@@ -105,6 +106,8 @@ class PlanRecords:
             body["waited"] = plan.waited
         if not plan.heals:
             body["unhealed"] = True
+        if plan.recall != RECALL:
+            body["recall"] = plan.recall
         if plan.native is not None:
             block = self._natives.get(lane)
             same = block is not None and block[1] == plan.native
@@ -141,7 +144,7 @@ class PlanRecords:
         waited = tuple((seq, number) for seq, number in body.get("waited", ()))
         plan = Plan(
             edits, *place, digest, body.get("last"), bare, body.get("reason"), native, waited,
-            heals and not body.get("unhealed", False), weights,
+            heals and not body.get("unhealed", False), weights, RecallWording(*body.get("recall", RECALL)),
         )  # fmt: skip  # one thought
         return without_lost(plan) if native is None else plan
 

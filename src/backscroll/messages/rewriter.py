@@ -17,6 +17,8 @@ from backscroll.messages.reader import SYSTEM_ROLES, ParsedMessage
 from backscroll.messages.validation import Message, copy_message
 
 NO_RESULT = "[no result recorded]"
+LEAD = ", recall "
+"""What comes between what is left out and its reference where a model has the tool `recall`."""
 _LONE = re.compile("[\ud800-\udfff]")
 _BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
 
@@ -84,7 +86,9 @@ def _is_marker(block: Any) -> bool:
     return type(block) is dict and block.keys() <= {"cachePoint"}
 
 
-def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
+def clip_text(
+    text: str, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = (), *, lead: str = LEAD
+) -> str:
     """Cut a text to its first `head` and last `tail` characters, with a note between that names the reference.
 
     Args:
@@ -93,25 +97,26 @@ def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple
         tail: Characters kept at its end.
         ref: The reference under which models can recall the whole text.
         between: Ranges that stay as well, as (start, end) in characters, ascending and disjoint.
+        lead: What comes between what is left out and the reference.
     """
     end = len(text) - tail
     if end <= head:
         return text
     kept = [text[:head]]
     left_out = end - head - sum(stop - start for start, stop in between)
-    kept.append(f"[... {left_out:,} characters left out, recall {ref} ...]")
+    kept.append(f"[... {left_out:,} characters left out{lead}{ref} ...]")
     for start, stop in between:
         kept += [text[start:stop], "[...]"]
     return "\n".join([*kept, text[end:]])
 
 
-def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:
+def clip_arguments(text: str, head: int, tail: int, ref: str, lead: str = LEAD) -> str:
     """Clip the long strings in JSON arguments, which stay valid JSON. Unparsable arguments and those without a long
     string stay unchanged.
     """
     try:
         whole = json.loads(text)
-        value = _clip_values(whole, head, tail, ref)
+        value = _clip_values(whole, head, tail, ref, lead)
         if value == whole:
             return text
     except (ValueError, RecursionError):  # invalid JSON, or nested too deep to walk
@@ -122,13 +127,13 @@ def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:
     return json.dumps(value, separators=(",", ":")) if escape else clipped
 
 
-def _clip_values(value: Any, head: int, tail: int, ref: str) -> Any:
+def _clip_values(value: Any, head: int, tail: int, ref: str, lead: str) -> Any:
     if type(value) is str:
-        return clip_text(value, head, tail, ref) if len(value) > head + tail + 80 else value
+        return clip_text(value, head, tail, ref, lead=lead) if len(value) > head + tail + 80 else value
     if type(value) is list:
-        return [_clip_values(item, head, tail, ref) for item in value]
+        return [_clip_values(item, head, tail, ref, lead) for item in value]
     if type(value) is dict:
-        return {key: _clip_values(item, head, tail, ref) for key, item in value.items()}
+        return {key: _clip_values(item, head, tail, ref, lead) for key, item in value.items()}
     return value
 
 

@@ -36,7 +36,14 @@ class RenderedGroup(NamedTuple):
 
 
 def render_group(
-    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int], *, heals: bool
+    group: MessageGroup,
+    entries: Sequence[Entry],
+    edits: Edits,
+    pending: bool,
+    bare: Collection[int],
+    *,
+    heals: bool,
+    lead: str,
 ) -> RenderedGroup:
     """Render one group.
 
@@ -46,6 +53,7 @@ def render_group(
         edits: The plan's excerpts and clearings.
         pending: The group is the newest: what the provider or the user still answers stays open.
         bare: Entries that are shown without their reasoning, by `seq`.
+        lead: As in `RecallWording`.
         heals: Heal what a provider would refuse. Otherwise calls of the newest group stay open, and results that join
             no group are left out, as older versions did.
     """
@@ -58,7 +66,7 @@ def render_group(
     notes = _Notes([], [])
     alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
-        message: Message | None = rewrite(entry, edits[entry.seq]) if entry.seq in edits else entry.message
+        message: Message | None = rewrite(entry, edits[entry.seq], lead) if entry.seq in edits else entry.message
         if message is not None and entry.seq in group.orphans:
             message = _late(message, entry, group, notes) if heals else leave_out(message, group.orphans[entry.seq])
         if message is not None and entry.seq in bare:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from backscroll.history.history import Entry
 from backscroll.history.plan import LINES, Clear, DigestLine, Excerpt, Gap, Native, Plan, reference, untold
+from backscroll.history.recall_wording import RECALL
 from backscroll.messages import Message, Part
 from backscroll.messages.contents import call_names
 from backscroll.messages.healing import encodable, is_complete
@@ -43,44 +44,65 @@ _LISTED_RANGES = 8  # a summary that lists more ranges would itself need compact
 
 
 def clipped(
-    part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = (), *, structure: str = ""
+    part: Part,
+    head: int,
+    tail: int,
+    ref: str,
+    between: Sequence[tuple[int, int]] = (),
+    *,
+    structure: str = "",
+    lead: str = RECALL.lead,
 ) -> str:
-    """Return the text of an excerpted part, with its reference. `structure`: what it is cut as."""
+    """Return the text of an excerpted part, with its reference.
+
+    Args:
+        part: The part.
+        head: Characters kept at its start.
+        tail: Characters kept at its end.
+        ref: Its reference.
+        between: Ranges that stay as well.
+        structure: What it is cut as. Empty: as text.
+        lead: As in `RecallWording`.
+    """
     if part.form in ("arguments", "mapping"):
-        return clip_arguments(part.text, head, tail, ref)
+        return clip_arguments(part.text, head, tail, ref, lead)
     if not structure:
-        return clip_text(part.text, head, tail, ref, between)
+        return clip_text(part.text, head, tail, ref, between, lead=lead)
     from backscroll.messages.structure import JSON, LINE_KINDS, cut_json, cut_lines  # noqa: PLC0415  many views cut none
 
-    if structure == JSON and (found := cut_json(part.text, head, tail, between, ref)) is not None:
+    if structure == JSON and (found := cut_json(part.text, head, tail, between, ref, lead=lead)) is not None:
         return found
     if structure in LINE_KINDS:
-        return cut_lines(part.text, head, tail, between, ref, kind=structure)
-    return clip_text(part.text, head, tail, ref, between)
+        return cut_lines(part.text, head, tail, between, ref, kind=structure, lead=lead)
+    return clip_text(part.text, head, tail, ref, between, lead=lead)
 
 
-def masked(part: Part, note: str, ref: str) -> str:
-    """Return the stub that replaces a cleared part, with its reference."""
-    line = f"{note}, recall {ref}"
+def masked(part: Part, note: str, ref: str, lead: str = RECALL.lead) -> str:
+    """Return the stub that replaces a cleared part, with its reference. `lead`: as in `RecallWording`."""
+    line = f"{note}{lead}{ref}"
     return mask_arguments(line) if part.form in ("arguments", "mapping") else f"[{line}]"
 
 
-def edited_text(part: Part, edit: Excerpt | Clear) -> str:
-    """Return a part's text after an edit."""
+def edited_text(part: Part, edit: Excerpt | Clear, lead: str = RECALL.lead) -> str:
+    """Return a part's text after an edit. `lead`: as in `RecallWording`."""
     ref = reference(edit.seq, part=edit.part)
     if part.kind == "result":
         part = part._replace(text=once(part.text))
     return (
-        clipped(part, edit.head, edit.tail, ref, edit.between, structure=edit.structure)
+        clipped(part, edit.head, edit.tail, ref, edit.between, structure=edit.structure, lead=lead)
         if isinstance(edit, Excerpt)
-        else masked(part, edit.note, ref)
+        else masked(part, edit.note, ref, lead)
     )
 
 
-def rewrite(entry: Entry, edits: Sequence[Excerpt | Clear]) -> Message:
-    """Return the entry's message with these edits applied; untouched values are shared."""
+def rewrite(entry: Entry, edits: Sequence[Excerpt | Clear], lead: str = RECALL.lead) -> Message:
+    """Return the entry's message with these edits applied; untouched values are shared.
+
+    `lead`: as in `RecallWording`.
+    """
     parts = entry.reading.parts
-    return replace(entry.message, entry.reading, {edit.part: edited_text(parts[edit.part], edit) for edit in edits})
+    texts = {edit.part: edited_text(parts[edit.part], edit, lead) for edit in edits}
+    return replace(entry.message, entry.reading, texts)
 
 
 def edited_counts(
@@ -111,10 +133,7 @@ def summary_text(plan: Plan, ranges: Sequence[tuple[int, int]] | None = None) ->
         ranges: Ranges that the digest gives no reference to. `None`: all of them.
     """
     ranges = untold(plan) if ranges is None else ranges
-    lines = [
-        "<summary>\nEarlier messages are compacted here to fit the token budget. Nothing is lost: "
-        "recall a reference to read it word for word, or search for what it was about."
-    ]
+    lines = [f"<summary>\nEarlier messages are compacted here to fit the token budget.{plan.recall.offer}"]
     lines += note_texts(plan.digest.notes, plan.digest.begun)
     if len(ranges) > _LISTED_RANGES:
         ranges = [(ranges[0][0], ranges[-1][1])]
@@ -130,8 +149,8 @@ def native_text(plan: Plan) -> str:
     if len(ranges) > _LISTED_RANGES:
         ranges = [(ranges[0][0], ranges[-1][1])]
     lines = [
-        f"<summary>\nThe compaction at the beginning represents {', '.join(reference(*each) for each in ranges)}. "
-        "Nothing is lost: recall a reference to read it word for word, or search for what it was about."
+        f"<summary>\nThe compaction at the beginning represents {', '.join(reference(*each) for each in ranges)}."
+        f"{plan.recall.offer}"
     ]
     if plan.native.quotes or plan.native.notes:
         lines.append("What was said there and still holds, word for word:")

@@ -392,7 +392,8 @@ class View:
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
-        rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals)
+        lead = self.plan.recall.lead
+        rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals, lead=lead)
         messages, sources, heals, added = rendered
         if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])
@@ -481,7 +482,7 @@ class View:
 
 def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
     """Return the segments of a view that may be shown under a plan as they are, if nothing in them changed."""
-    same = view is not None and view.plan.heals == plan.heals
+    same = view is not None and view.plan.heals == plan.heals and view.plan.recall == plan.recall
     return {segment.key: segment for segment in view.segments} if view and same else {}
 
 

@@ -11,6 +11,7 @@ from backscroll.history.plan import Plan
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.noting import NotingTranslation
+from backscroll.integrations.proxy.offered_recall import wording_of
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
@@ -41,6 +42,8 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling: Spelling = Spelling()
         """Writes its views."""
+        self._stored_as: str | None = options.get("session") if options.get("store") is not None else None
+        """Its name in the store. `None`: it is in memory."""
         self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
         """Whether it may have begun as another conversation did, of which a view left something out."""
         self._shares = False
@@ -123,8 +126,11 @@ class ProxiedConversation(Conversation[Any]):
         A view leaves out messages, or what a model thought over a view that did. Other reasoning that is invalid is the
         client's own matter: it changed its system prompt or its tools.
         """
+        before = state.lane(lane_name)
+        if not before.plan.edits:  # said once: a text that was sent never changes
+            before.word_recall(wording_of(tools, self._stored_as))
         if self._shares:  # what is loaded was thought over views of another conversation
-            state.lane(lane_name).invalidate(0, state.history.last_sealed)
+            before.invalidate(0, state.history.last_sealed)
         lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
         self._shares = False
         assert lane.view is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from backscroll.messages.rewriter import LEAD
 from backscroll.messages.structure.json_tree import ARRAY, LINES, OBJECT, STRING, JsonTree, json_tree
 
 Span = tuple[int, int]
@@ -19,7 +20,7 @@ _REMEMBERED = 32_768  # characters of a text whose cut is remembered; of longer 
 _CLOSE = {OBJECT: "}", ARRAY: "]"}
 
 
-def cut_json(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) -> str | None:
+def cut_json(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *, lead: str = LEAD) -> str | None:
     """Cut the JSON in a text to what lies in these ranges. What stays has its numbers, order and characters.
 
     Args:
@@ -29,18 +30,19 @@ def cut_json(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) ->
         kept: Ranges that stay, as (start, end) in characters, ascending and disjoint. A value stays if it lies in one
             whole; of a string that does not, the part stays that does.
         ref: The reference under which models can recall the whole text.
+        lead: What comes between what is left out and the reference: text that a string of JSON can hold as it is.
 
     Returns:
         The text, with valid JSON between head and tail; None if there is no JSON.
     """
     cut = _known_cut if len(text) <= _REMEMBERED else _known_long_cut
-    return cut(text, head, tail, tuple(kept), ref)
+    return cut(text, head, tail, tuple(kept), ref, lead=lead)
 
 
-def _cut(text: str, head: int, tail: int, kept: Sequence[Span], ref: str) -> str | None:
+def _cut(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *, lead: str) -> str | None:
     end = len(text) - tail
     tree = json_tree(text, head, end) if head < end else None
-    return None if tree is None else text[:head] + _Writer(tree, kept, end, ref).write() + text[end:]
+    return None if tree is None else text[:head] + _Writer(tree, kept, end, ref, lead).write() + text[end:]
 
 
 _known_cut = lru_cache(maxsize=64)(_cut)
@@ -67,8 +69,8 @@ class _Open:
 class _Writer:
     """Write the values of a tree that stay, with marks for the others."""
 
-    def __init__(self, tree: JsonTree, kept: Sequence[Span], end: int, ref: str) -> None:
-        self._tree, self._text, self._ref = tree, tree.text, ref
+    def __init__(self, tree: JsonTree, kept: Sequence[Span], end: int, ref: str, lead: str) -> None:
+        self._tree, self._text, self._ref, self._lead_in = tree, tree.text, ref, lead
         self._kept = kept
         self._begins = [start for start, _ in kept]
         self._end = end
@@ -250,7 +252,7 @@ class _Writer:
         if not self._ref:
             return ""
         stays = sum(min(last, self._end) - max(first, self._tree.starts[0]) for first, last in self._kept)
-        found = f"; {max(0, self._end - self._tree.starts[0] - stays):,} characters in all, recall {self._ref}"
+        found = f"; {max(0, self._end - self._tree.starts[0] - stays):,} characters in all{self._lead_in}{self._ref}"
         self._ref = ""
         return found
 

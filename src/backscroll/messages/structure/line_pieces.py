@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from backscroll.messages.rewriter import LEAD
 from backscroll.messages.structure.outline import COLUMNS, CSV, LOG, NOUNS, TABLE, outline, template
 from backscroll.messages.structure.pieces import Frame, Piece, Pieces
 
@@ -71,7 +72,7 @@ def _header(text: str, head: int, lines: int) -> int:
     return max(head, at)
 
 
-def cut_lines(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *, kind: str) -> str:
+def cut_lines(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *, kind: str, lead: str = LEAD) -> str:
     """Cut a text to some of its lines, with marks that count the lines between them.
 
     Args:
@@ -81,12 +82,13 @@ def cut_lines(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *
         kept: Lines that stay, as (start, end) in characters, ascending and disjoint.
         ref: The reference under which models can recall the whole text.
         kind: What the lines are.
+        lead: What comes between what is left out and the reference.
     """
     end = len(text) - tail
     if end <= head:
         return text
     left_out = end - head - sum(stop - start for start, stop in kept)
-    out = [text[:head].removesuffix("\n"), f"[... {left_out:,} characters left out, recall {ref} ...]"]
+    out = [text[:head].removesuffix("\n"), f"[... {left_out:,} characters left out{lead}{ref} ...]"]
     last = (0, head)
     for start, stop in kept:
         if text[last[1] : start].strip("\r\n"):
