@@ -99,6 +99,11 @@ class Following(Generic[Native]):
         self._is_sure = True
         return same
 
+    @property
+    def has_bare(self) -> bool:
+        """Whether a message was loaded without its reasoning."""
+        return bool(self._bare)
+
     def is_bare(self, index: int) -> bool:
         """Return whether the message at an index of the history was loaded without its reasoning."""
         return index in self._bare

@@ -44,6 +44,8 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
               help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
 @redact_options("stored and written in views")
+@click.option("--recall", is_flag=True,
+              help="Give new conversations a tool that reads what views leave out, and answer it here.")  # fmt: skip
 @click.option("--shadow", is_flag=True, help="Send each request as it came, and print what would have been sent.")
 @click.option(
     "--strict", is_flag=True, help="Refuse a request of which no view can be made. Default: send it as it came."
@@ -58,6 +60,7 @@ def serve_command(
     budget: int | None,
     kinds: list[str],
     patterns: tuple[str, ...],
+    recall: bool,
     shadow: bool,
     strict: bool,
 ) -> None:
@@ -74,7 +77,9 @@ def serve_command(
         store = None if place is None else places.writable(os.path.expanduser(place))
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
-            settings = proxy.ProxySettings(store, budget, anthropic, openai, shadow, strict, token, options=options)
+            settings = proxy.ProxySettings(
+                store, budget, anthropic, openai, shadow, strict, token, recall=recall, options=options
+            )
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
             if store is not None:

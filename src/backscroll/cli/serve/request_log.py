@@ -27,6 +27,7 @@ class Reported(Protocol):
     received_bytes: int
     sent_bytes: int
     refusals: int
+    lookups: int
     status: int
     input_tokens: int
     cached_tokens: int
@@ -38,6 +39,7 @@ class Summed(Protocol):
     requests: int
     by_outcome: dict[str, int]
     refusals: int
+    lookups: int
     received_bytes: int
     sent_bytes: int
     input_tokens: int
@@ -92,6 +94,8 @@ class RequestLog:
             lines.append(
                 f"{totals.input_tokens:,} input tokens as providers counted them, {cached:.0%} from their caches"
             )
+        if totals.lookups:
+            lines.append(f"{totals.lookups:,} look-ups of models were answered here")
         for line in lines:
             self._write("".join(f"{each}\n" for each in textwrap.wrap(line, self._width)))
 
@@ -123,4 +127,7 @@ def _notes(request: Reported) -> list[str]:
     if request.refusals:
         times = "once" if request.refusals == 1 else f"{request.refusals} times"
         found.append(f"refused {times} as too long, and sent again shorter")
+    if request.lookups:
+        times = "once" if request.lookups == 1 else f"{request.lookups} times"
+        found.append(f"the model looked something up {times}, and was answered here")
     return found

@@ -7,6 +7,10 @@ from typing import Any
 
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
+from backscroll.integrations.proxy.recall_anthropic import AnthropicRecall
+from backscroll.integrations.proxy.recall_form import RecallForm
+from backscroll.integrations.proxy.recall_stream import RecallStream
+from backscroll.integrations.proxy.recall_stream_anthropic import AnthropicRecallStream
 from backscroll.integrations.proxy.translation import BlockTranslation
 from backscroll.integrations.translation import Translation
 from backscroll.messages.items import kind_of
@@ -24,6 +28,8 @@ class Anthropic(Protocol):
     list_key = "messages"
     id_headers: tuple[str, ...] = ("x-claude-code-session-id",)
     translation: Translation[Any] = BlockTranslation()
+    recall: RecallForm = AnthropicRecall()
+    recall_stream: type[RecallStream] = AnthropicRecallStream
 
     def id_in(self, fields: Fields) -> str | None:
         """Return the session in `metadata.user_id`, or all of it."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.plan import Plan
+from backscroll.history.recall_wording import RECALL
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.noting import NotingTranslation
-from backscroll.integrations.proxy.offered_recall import wording_of
+from backscroll.integrations.proxy.offered_recall import has_recall, wording_of
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
@@ -42,10 +43,13 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling: Spelling = Spelling()
         """Writes its views."""
+        self.offers_recall = False
+        """Whether its requests have our recall tool, as the first one had."""
         self._stored_as: str | None = options.get("session") if options.get("store") is not None else None
         """Its name in the store. `None`: it is in memory."""
         self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
         """Whether it may have begun as another conversation did, of which a view left something out."""
+        self._recall_tool: dict[str, Any] | None = None
         self._shares = False
         """Whether nothing but that beginning was loaded yet."""
         self._spelled = array("q")
@@ -75,6 +79,16 @@ class ProxiedConversation(Conversation[Any]):
     def was_left(self, history: Sequence[Any], at: int) -> bool:
         """Return whether the client left this very continuation before: both go on, then."""
         return at < len(history) and (at, self._following.print_of(history[at])) in self.left
+
+    def recalls_with(self, tool: dict[str, Any] | None, *, begins: bool) -> None:
+        """Note our recall tool for the next request.
+
+        Args:
+            tool: Its definition. `None`: the request cannot have it.
+            begins: Whether a conversation that begins with the request has it: an agent's, which has tools. That holds
+                for all of it, because tools are at the front of the provider's cache.
+        """
+        self._recall_tool, self._noting.recalls = tool, begins
 
     def works_in(self, folder: str) -> None:
         """Note where the agent works, if it says so."""
@@ -127,14 +141,19 @@ class ProxiedConversation(Conversation[Any]):
         client's own matter: it changed its system prompt or its tools.
         """
         before = state.lane(lane_name)
+        ours = self._recall_tool
+        recalls = _began_with_recall(state)
+        self.offers_recall = ours is not None and recalls and not has_recall(tools)
+        tools = [*(tools or ()), ours] if self.offers_recall else tools
         if not before.plan.edits:  # said once: a text that was sent never changes
-            before.word_recall(wording_of(tools, self._stored_as))
+            before.word_recall(RECALL if self.offers_recall else wording_of(tools, self._stored_as))
         if self._shares:  # what is loaded was thought over views of another conversation
             before.invalidate(0, state.history.last_sealed)
         lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
         self._shares = False
         assert lane.view is not None
-        if not (lane.plan.edits or (lane.plan.no_reasoning and self.is_edited)):
+        loses = recalls and self._following.has_bare  # over calls of our tool, which the client never saw
+        if not (lane.plan.edits or loses or (lane.plan.no_reasoning and (recalls or self.is_edited))):
             return None
         return with_indexes(lane.view, state.history.branch.position)
 
@@ -146,6 +165,13 @@ class ProxiedConversation(Conversation[Any]):
     def _is_redacted(self, native: Any) -> bool:  # noqa: ARG002  the base asks for each
         """Return `False`: the model has seen what the client wrote, and its reasoning may be bound to that."""
         return False
+
+
+def _began_with_recall(state: SessionState) -> bool:
+    """Return whether the first request of a session had our recall tool, as its first message says."""
+    first = state.history.get(state.history.branch[0]) if len(state.history.branch) else None
+    noted = {} if first is None else (first.message.get("metadata") or {}).get("log") or {}
+    return noted.get("recall") is True
 
 
 def _are_edited(lanes: Iterable[LaneState]) -> bool:

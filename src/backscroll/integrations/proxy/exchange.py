@@ -7,6 +7,7 @@ from backscroll.errors import BudgetError, RequestTooLargeError
 from backscroll.integrations.overflow_errors import is_overflow
 from backscroll.integrations.overflow_retry import OverflowRetry
 from backscroll.integrations.proxy.conversation import NewestRequest, ProxiedConversation
+from backscroll.integrations.proxy.given import as_given
 from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.marks import marks_of, remarked
 from backscroll.integrations.proxy.shown import Shown
@@ -23,16 +24,23 @@ class Exchange:
 
     def __init__(self, conversation: ProxiedConversation, request: ManagedRequest, name: str) -> None:
         self.conversation = conversation
+        self._request = request
         self._protocol, self._body, self._call = request.protocol, request.body, request.call
-        self._prompts, self._natives = request.prompts, request.natives
         self._before = conversation.newest
         conversation.works_in(request.folder)
+        if request.wants_recall:
+            conversation.recalls_with(request.protocol.recall.definition(), begins=bool(request.call.tools))
         self._retry = OverflowRetry(conversation)
         self._views = 0
         self.name = name
         """The name of the conversation."""
         self.content: bytes = self._body.raw
         """The bytes to send."""
+        self.is_rewritten = False
+        """Whether a view is sent."""
+        self.was_shortened = False
+        """Whether the content was made because the provider refused the one before as too long."""
+        self._has_tool = False
 
     @property
     def model(self) -> str:
@@ -40,9 +48,37 @@ class Exchange:
         return self._call.lane
 
     @property
-    def is_rewritten(self) -> bool:
-        """Whether the content is not what the client sent."""
-        return self.content is not self._body.raw
+    def offers_recall(self) -> bool:
+        """Whether the request has our recall tool."""
+        return self._has_tool
+
+    @property
+    def request(self) -> ManagedRequest:
+        """The client's request."""
+        return self._request
+
+    async def go_on(self, items: Sequence[dict[str, Any]]) -> None:
+        """Make the request that follows an answer, for which the client is not asked.
+
+        Args:
+            items: What the model said, and the results of its calls.
+
+        Raises:
+            BackscrollError: As `prepare`.
+        """
+        self._body.items = [*self._body.items, *map(as_given, items)]
+        self._request.take(self._body.items)
+        self._before = self.conversation.newest
+        self._retry, self.was_shortened = OverflowRetry(self.conversation), False
+        await self.prepare()
+
+    @property
+    def _prompts(self) -> list[dict[str, Any]]:
+        return self._request.prompts
+
+    @property
+    def _natives(self) -> Sequence[Any]:
+        return self._request.natives
 
     async def prepare(self) -> None:
         """Make the view to send.
@@ -57,6 +93,11 @@ class Exchange:
         self._views = self.conversation.views
         texts = None if view is None else self._texts(view)
         self.conversation.newest = NewestRequest(texts, len(self._natives))
+        if self.conversation.offers_recall and not self._has_tool:
+            self._has_tool = self._body.add_tool(self._protocol.recall.definition())
+        self.is_rewritten = texts is not None
+        if texts is None and (self._has_tool or self._request.is_restored):
+            texts = [item.text for item in self._body.items]
         self.content = self._body.raw if texts is None else self._body.with_items(texts)
 
     async def shorten(self, error: str) -> bool:
@@ -70,6 +111,7 @@ class Exchange:
         try:
             self._retry.rejected(_Refused(error), self._call.lane)
             await self.prepare()
+            self.was_shortened = True
         except (BudgetError, RequestTooLargeError):
             return False
         return True

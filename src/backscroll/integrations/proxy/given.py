@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from backscroll.integrations.proxy.json_text import Spelled
+from backscroll.integrations.proxy.json_text import Spelled, written
 
 
 class Given(dict[str, Any]):
@@ -19,3 +19,11 @@ class Given(dict[str, Any]):
         super().__init__(spelled.value)
         self.text: str = body[spelled.start : spelled.end]
         """How the client wrote it."""
+
+
+def as_given(item: dict[str, Any]) -> Given:
+    """Return a message as if the client had sent it."""
+    if isinstance(item, Given):
+        return item
+    text = written(item)
+    return Given(Spelled(item, 0, len(text)), text)

@@ -16,12 +16,13 @@ from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
 from backscroll.integrations.proxy.managing import Managing
+from backscroll.integrations.proxy.observing import observe, shortened
 from backscroll.integrations.proxy.protocol import Protocol
+from backscroll.integrations.proxy.recall_answers import answered_with_recall, broken_off
+from backscroll.integrations.proxy.recall_rounds import RecallRounds
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.upstream import Upstream
-from backscroll.notices import warn
-from backscroll.tokens.responses import read_usage
 
 _COUNTING = "/count_tokens"
 
@@ -118,11 +119,14 @@ class HandingOn:
         self, incoming: Incoming, content: Any, exchange: Exchange | None, send: Send, report: Report
     ) -> None:
         """Send a request until it is accepted, and hand on the answer."""
+        rounds = None
+        if exchange is not None and exchange.offers_recall:
+            rounds = RecallRounds(exchange, self._managing.turns[exchange.request.protocol.name])
         while True:
             try:
                 response = await self._upstream.send(incoming, content, is_read=exchange is not None)
                 try:
-                    shorter = await self._handed_on(response, exchange, send, report)
+                    again = await self._handed_on(response, exchange, rounds, send, report)
                 finally:
                     await response.aclose()
             except httpx.InvalidURL as error:
@@ -133,15 +137,24 @@ class HandingOn:
                 raise _RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
-            if shorter is None:
+            if again is None:
                 return
-            content, report.refusals = shorter, report.refusals + 1
-            report.what, report.sent_bytes = outcomes.COMPACTED, len(shorter)
+            content = again
+            report.refusals += exchange is not None and exchange.was_shortened
+            report.what = outcomes.COMPACTED if exchange is not None and exchange.is_rewritten else report.what
+            report.sent_bytes = len(content)
 
     async def _handed_on(
-        self, response: httpx.Response, exchange: Exchange | None, send: Send, report: Report
+        self,
+        response: httpx.Response,
+        exchange: Exchange | None,
+        rounds: RecallRounds | None,
+        send: Send,
+        report: Report,
     ) -> bytes | None:
-        """Hand on an answer. Returns what to send instead, if the provider refused the request as too long."""
+        """Hand on an answer. Returns what to send next, if the provider refused the request as too long, or if the
+        model called our recall tool.
+        """
         headers, status = response.headers, response.status_code
         encoding = headers.get("content-encoding", "").lower()
         reader = AnswerReader(headers.get("content-type", ""), encoding)
@@ -149,12 +162,17 @@ class HandingOn:
         read: list[bytes] = []
         if exchange is not None and status >= 400:
             read = [chunk async for chunk in chunks]
-            if await _shortened(exchange, decoded(b"".join(read), encoding)):
+            if await shortened(exchange, decoded(b"".join(read), encoding)):
                 return exchange.content
+            if report.status and rounds is not None:  # the client has the beginning of a stream
+                await broken_off(rounds, f"the provider answered {status}: {decoded(b''.join(read), encoding)}", send)
+                return None
+        elif exchange is not None and rounds is not None:
+            return await answered_with_recall(response, exchange, rounds, send, report)
         elif exchange is not None:  # the first bytes may hold a refusal, and nothing was handed on yet
             read = [await anext(chunks, b"")]
             reader.feed(read[0])
-            if reader.rejection is not None and await _shortened(exchange, str(reader.rejection)):
+            if reader.rejection is not None and await shortened(exchange, str(reader.rejection)):
                 return exchange.content
         report.status = status
         await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
@@ -166,28 +184,8 @@ class HandingOn:
                 reader.feed(chunk)
         await send({"type": "http.response.body", "body": b""})
         if exchange is not None and status < 400:
-            _observe(exchange, reader, report)
+            observe(exchange, reader.response(), reader.rejection, report)
         return None
-
-
-async def _shortened(exchange: Exchange, error: str) -> bool:
-    try:
-        return await exchange.shorten(error)
-    except Exception as failure:
-        warn(f"no shorter view could be made of a request that was refused as too long: {failure}")
-        return False
-
-
-def _observe(exchange: Exchange, reader: AnswerReader, report: Report) -> None:
-    response = reader.response()
-    try:
-        exchange.answered(response, reader.rejection)
-        counted = None if response is None else read_usage(response)
-    except Exception as failure:
-        warn(f"the usage of an answer could not be recorded: {failure}")
-        return
-    if counted is not None:
-        report.input_tokens, report.cached_tokens = counted.prompt, counted.read
 
 
 async def _while_client_stays(incoming: Incoming, work: Any) -> None:

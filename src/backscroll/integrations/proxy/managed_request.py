@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.noting import folder_in
 from backscroll.integrations.proxy.protocol import Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
@@ -36,9 +37,7 @@ class ManagedRequest:
 
     def __init__(self, protocol: Protocol, headers: Headers, body: RequestBody, budget: int | None = None) -> None:
         self.protocol, self.body = protocol, body
-        natives = protocol.natives(body.items)
-        prompts = protocol.prompts(natives)
-        self.prompts, self.natives = protocol.items(natives[:prompts]), natives[prompts:]
+        self.take(body.items)
         """The system prompt, where it is among the messages, and all other messages."""
         key, opening = protocol.session_key(headers, body.fields), protocol.opening(self.natives)
         self.group: str = f"{protocol.name}/{key}/{opening}"
@@ -49,6 +48,18 @@ class ManagedRequest:
         """Where its agent works, if it says so."""
         self.call: ModelCall = _call(protocol, headers, body, self.prompts, budget)
         """What goes with the messages."""
+        self.is_restored = False
+        """Whether it holds what the client did not see: calls of our recall tool, with their results."""
+        self.wants_recall = False
+        """Whether it may have our recall tool."""
+        self.place = (0, 0)
+        """Of the turn that answers it, as in `RecallTurns`."""
+
+    def take(self, items: Sequence[Given]) -> None:
+        """Take these items as those of the request."""
+        natives = self.protocol.natives(items)
+        prompts = self.protocol.prompts(natives)
+        self.prompts, self.natives = self.protocol.items(natives[:prompts]), natives[prompts:]
 
 
 def _call(

@@ -16,6 +16,7 @@ from backscroll.integrations.proxy.lines import Lines
 from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.openai import Chat, Responses
 from backscroll.integrations.proxy.protocol import Headers, Protocol
+from backscroll.integrations.proxy.recall_turns import RecallTurns
 from backscroll.integrations.proxy.request_body import RequestBody, text_of
 from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
@@ -54,6 +55,8 @@ class Managing:
             stored = {**options, "store": settings.store}
             self._stored = {each.name: _place(each, stored, settings.store) for each in self._protocols}
         self._seen = SeenMessages()
+        self.turns = {each.name: RecallTurns(each.recall) for each in self._protocols}
+        """The turns in which our recall tool was called, by API."""
         self._rests_until = 0.0
 
     def protocol_of(self, path: str) -> Protocol | None:
@@ -80,6 +83,10 @@ class Managing:
             BackscrollError: It cannot be managed.
         """
         request = ManagedRequest(protocol, headers, body, self._settings.budget)
+        request.wants_recall = (
+            self._settings.recall and not self._settings.shadow and body.fields.get("n", 1) in (1, None)
+        )
+        self._restore(request)
         place = self._place(protocol)
         is_stored = place is not self._in_memory[protocol.name]
         try:
@@ -106,12 +113,26 @@ class Managing:
         nothing is left out.
         """
         request = ManagedRequest(protocol, headers, body)
+        self._restore(request)
         found = self._place(protocol).lines.known(request.group, request.natives)
         newest = None if found is None else found.newest
         if newest is None or newest.texts is None:
             return None
         more = protocol.items(request.natives[newest.messages :])  # the view has all marks that there may be
         return body.with_items([*newest.texts, *(text_of(without_marks(item), item) for item in more)])
+
+    def _restore(self, request: ManagedRequest) -> None:
+        """Put back what the client did not see."""
+        if not self._settings.recall:
+            return
+        items, protocol, prompts = request.body.items, request.protocol, len(request.prompts)
+        turns, own = self.turns[request.protocol.name], items[prompts:]
+        request.place = turns.place(own, protocol.says)
+        found = turns.restored(request.group, own, protocol.says)
+        if found is not None:
+            request.body.items = [*items[:prompts], *found]
+            request.take(request.body.items)
+            request.is_restored = True
 
     async def warm(self) -> None:
         """Load what the first view needs, so that no request waits for it."""

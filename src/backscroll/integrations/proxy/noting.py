@@ -24,11 +24,16 @@ class NotingTranslation(Translation[Any]):
         self._inner, self._now = inner, now
         self.folder = ""
         """The working folder of the agent. Empty: unknown."""
+        self.recalls = False
+        """Whether the conversation has our recall tool, if it begins now: that holds for all of it."""
 
     def to_message(self, native: Any) -> Message:
         """Return the message with its notes."""
         found = self._inner.to_message(native)
-        noted = {"time": self._now().isoformat(timespec="seconds")} | ({"project": self.folder} if self.folder else {})
+        noted: dict[str, Any] = {"time": self._now().isoformat(timespec="seconds")} | (
+            {"project": self.folder} if self.folder else {}
+        )
+        noted |= {"recall": True} if self.recalls else {}
         return {**found, "metadata": {**found.get("metadata", {}), "log": noted}}
 
     def to_native(self, message: Message, natives: Sequence[Any]) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from backscroll.history.recall_wording import NO_RECALL, RecallWording
+from backscroll.integrations.proxy.recall_form import NAME
 
 _READ = frozenset(("session", "ref", "pattern", "around", "offset"))
 _SEARCH = frozenset(("query", "session", "project", "since", "role", "offset"))
@@ -31,6 +32,18 @@ def wording_of(tools: Any, session: str | None) -> RecallWording:
         elif arguments == _SEARCH and name.endswith("search"):
             search = search or name
     return RecallWording(read, search, session) if read else NO_RECALL
+
+
+def has_recall(tools: Any) -> bool:
+    """Return whether a client has a tool of its own by the name of ours: two of one name are refused."""
+    return any(name == NAME for name in _names(tools))
+
+
+def _names(tools: Any) -> Iterator[Any]:
+    for tool in tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ():
+        if isinstance(tool, Mapping):
+            inner = tool.get("function")
+            yield (inner if isinstance(inner, Mapping) else tool).get("name")
 
 
 def _functions(tools: Any, prefix: str) -> Iterator[tuple[str, frozenset[str]]]:

@@ -7,6 +7,12 @@ from typing import Any
 from backscroll.integrations.item_runs import Grouping, kind_of
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
+from backscroll.integrations.proxy.recall_chat import ChatRecall
+from backscroll.integrations.proxy.recall_form import RecallForm
+from backscroll.integrations.proxy.recall_responses import ResponsesRecall
+from backscroll.integrations.proxy.recall_stream import RecallStream
+from backscroll.integrations.proxy.recall_stream_chat import ChatRecallStream
+from backscroll.integrations.proxy.recall_stream_responses import ResponsesRecallStream
 from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation
 from backscroll.integrations.translation import Translation
 
@@ -34,6 +40,8 @@ class Chat(_OpenAI):
     path: re.Pattern[str] = re.compile(r"(?:/v1)?/chat/completions")
     list_key = "messages"
     translation: Translation[Any] = WireTranslation()
+    recall: RecallForm = ChatRecall()
+    recall_stream: type[RecallStream] = ChatRecallStream
 
     def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
         """Return the reason where a gateway shortens the conversation."""
@@ -57,6 +65,8 @@ class Responses(_OpenAI):
     path: re.Pattern[str] = re.compile(r"(?:/v1)?/responses")
     list_key = "input"
     translation: Translation[Any] = RunTranslation()
+    recall: RecallForm = ResponsesRecall()
+    recall_stream: type[RecallStream] = ResponsesRecallStream
 
     def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
         """Return the reason where the provider shortens the conversation, or keeps it."""

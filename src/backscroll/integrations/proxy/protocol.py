@@ -8,7 +8,9 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from backscroll.integrations.proxy.given import Given
+from backscroll.integrations.proxy.given import Given, as_given
+from backscroll.integrations.proxy.recall_form import RecallForm
+from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.translation import Translation
 
 Headers = Mapping[str, str]
@@ -33,6 +35,10 @@ class Protocol(ABC):
     id_headers: tuple[str, ...]
     """Headers with a client's own id of a conversation, the best first."""
     translation: Translation[Any]
+    recall: RecallForm
+    """The recall tool in this API."""
+    recall_stream: type[RecallStream]
+    """A stream of this API without that tool."""
 
     def session_key(self, headers: Headers, fields: Fields) -> str:
         """Return the client's own id of the conversation, fit for the name of a session; `-` if it sends none."""
@@ -75,6 +81,10 @@ class Protocol(ABC):
     def placed(self, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the items of a view in roles that the API takes at their places. The others stay the same objects."""
         return list(items)
+
+    def says(self, item: dict[str, Any]) -> object:
+        """Return what one item says, without marks."""
+        return self.translation.says(self.natives([as_given(item)])[0])
 
     def spelling(self, native: Any) -> int:
         """Return a hash of a message as the client wrote it."""

@@ -30,6 +30,8 @@ class Report:
     """Of the answer. 0: there was none."""
     input_tokens: int = 0
     """As the provider counted them, including cached ones. 0: it did not."""
+    lookups: int = 0
+    """How often the model called our recall tool; each round trip for such calls was a request of its own."""
     cached_tokens: int = 0
     """Of these, read from the provider's cache."""
 
@@ -46,6 +48,7 @@ class Totals:
     sent_bytes: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
+    lookups: int = 0
 
     def add(self, report: Report) -> None:
         """Add a request."""
@@ -55,6 +58,7 @@ class Totals:
         if report.what in (AS_IT_CAME, COMPACTED, SHADOW):
             self.received_bytes += report.received_bytes
             self.sent_bytes += report.sent_bytes
+        self.lookups += report.lookups
         self.input_tokens += report.input_tokens
         self.cached_tokens += report.cached_tokens
 
@@ -64,6 +68,7 @@ class Totals:
             "requests": self.requests,
             "outcomes": dict(sorted(self.by_outcome.items())),
             "refusals": self.refusals,
+            "lookups": self.lookups,
             "bytes": {"received": self.received_bytes, "sent": self.sent_bytes},
             "tokens": {"input": self.input_tokens, "cached": self.cached_tokens},
         }

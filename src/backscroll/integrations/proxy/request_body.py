@@ -48,6 +48,24 @@ class RequestBody:
         """Return the bytes of the same request with other messages. All else stays as the client wrote it."""
         return f"{self._before}[{','.join(texts)}]{self._after}".encode()
 
+    def add_tool(self, definition: dict[str, Any]) -> bool:
+        """Put a tool behind those of the client, in all bodies from now on. Returns whether that is possible."""
+        around = f"{self._before}[]{self._after}"
+        found = split(around, "tools")
+        text = written(definition)
+        if found.items is not None:
+            at, text = found.end - 1, f"{',' if found.items else ''}{text}"
+        elif found.others.get("tools") is None and "tools" not in found.others:
+            at, text = around.index("{") + 1, f'"tools":[{text}],'
+        else:
+            return False
+        if at <= len(self._before):
+            self._before = f"{self._before[:at]}{text}{self._before[at:]}"
+        else:
+            at -= len(self._before) + 2
+            self._after = f"{self._after[:at]}{text}{self._after[at:]}"
+        return True
+
 
 def text_of(item: dict[str, Any], like: dict[str, Any] | None = None) -> str:
     """Return a message as JSON, in the client's own words as far as it says the same.

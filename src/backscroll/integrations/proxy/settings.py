@@ -39,6 +39,8 @@ class ProxySettings:
     """Seconds after a failure of the store for which conversations go on in memory; 0 or more."""
     store_timeout: float = 30.0
     """Seconds after which a store that does not answer counts as failed; above 0."""
+    recall: bool = False
+    """Add a tool that reads what views leave out to the requests of new conversations, and answer its calls here."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `backscroll.AsyncContextManager`."""
 
