@@ -14,6 +14,13 @@ requests, go on byte for byte.
 - `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
 - `noting.py`          when a message came, and where its agent works
 - `marks.py`          marks for Anthropic's prompt cache
+- `offered_recall.py`   whether a request offers a tool that reads what is left out
+- `recall_form.py`      our recall tool in an API, `recall_anthropic.py`, `recall_chat.py` and `recall_responses.py`
+- `recall_rounds.py`    the round trips for its calls; `recall_answers.py` the answer that the client gets
+- `recall_stream.py`    a stream without its calls, `recall_stream_anthropic.py`, `recall_stream_chat.py` and
+  `recall_stream_responses.py`; `server_events.py` the events of a stream
+- `recall_turns.py`     puts back what the client did not see
+- `observing.py`        what a provider said of a request
 - `answer.py`         usage and refusals, read from a copy of an answer
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on
 - `report.py`         what is reported of each request

@@ -24,7 +24,8 @@ class Exchange:
 
     def __init__(self, conversation: ProxiedConversation, request: ManagedRequest, name: str) -> None:
         self.conversation = conversation
-        self._request = request
+        self.request = request
+        """The client's request."""
         self._protocol, self._body, self._call = request.protocol, request.body, request.call
         self._before = conversation.newest
         conversation.works_in(request.folder)
@@ -40,22 +41,13 @@ class Exchange:
         """Whether a view is sent."""
         self.was_shortened = False
         """Whether the content was made because the provider refused the one before as too long."""
-        self._has_tool = False
+        self.offers_recall = False
+        """Whether the content has our recall tool."""
 
     @property
     def model(self) -> str:
         """The name of the model."""
         return self._call.lane
-
-    @property
-    def offers_recall(self) -> bool:
-        """Whether the request has our recall tool."""
-        return self._has_tool
-
-    @property
-    def request(self) -> ManagedRequest:
-        """The client's request."""
-        return self._request
 
     async def go_on(self, items: Sequence[dict[str, Any]]) -> None:
         """Make the request that follows an answer, for which the client is not asked.
@@ -67,18 +59,18 @@ class Exchange:
             BackscrollError: As `prepare`.
         """
         self._body.items = [*self._body.items, *map(as_given, items)]
-        self._request.take(self._body.items)
+        self.request.take(self._body.items)
         self._before = self.conversation.newest
         self._retry, self.was_shortened = OverflowRetry(self.conversation), False
         await self.prepare()
 
     @property
     def _prompts(self) -> list[dict[str, Any]]:
-        return self._request.prompts
+        return self.request.prompts
 
     @property
     def _natives(self) -> Sequence[Any]:
-        return self._request.natives
+        return self.request.natives
 
     async def prepare(self) -> None:
         """Make the view to send.
@@ -93,12 +85,12 @@ class Exchange:
         self._views = self.conversation.views
         texts = None if view is None else self._texts(view)
         self.conversation.newest = NewestRequest(texts, len(self._natives))
-        if self.conversation.offers_recall and not self._has_tool:
-            self._has_tool = self._body.add_tool(self._protocol.recall.definition())
+        self.offers_recall = self.conversation.offers_recall
         self.is_rewritten = texts is not None
-        if texts is None and (self._has_tool or self._request.is_restored):
+        if texts is None and (self.offers_recall or self.request.is_restored):
             texts = [item.text for item in self._body.items]
-        self.content = self._body.raw if texts is None else self._body.with_items(texts)
+        tool = self._protocol.recall.definition() if self.offers_recall else None
+        self.content = self._body.raw if texts is None else self._body.with_items(texts, tool)
 
     async def shorten(self, error: str) -> bool:
         """Make a shorter view, if the provider refused the request as too long. Returns whether there is one to send.

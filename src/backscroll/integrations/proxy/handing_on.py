@@ -140,9 +140,13 @@ class HandingOn:
             if again is None:
                 return
             content = again
-            report.refusals += exchange is not None and exchange.was_shortened
-            report.what = outcomes.COMPACTED if exchange is not None and exchange.is_rewritten else report.what
-            report.sent_bytes = len(content)
+            assert exchange is not None
+            if exchange.is_rewritten:
+                report.what = outcomes.COMPACTED
+            if exchange.was_shortened:
+                report.refusals, report.sent_bytes = report.refusals + 1, len(content)
+            else:
+                report.sent_bytes += len(content)
 
     async def _handed_on(
         self,

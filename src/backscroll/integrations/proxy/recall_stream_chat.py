@@ -6,7 +6,7 @@ from backscroll.integrations.proxy.recall_chat import is_ours
 from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.proxy.server_events import ServerEvent, event_of
 
-_EMPTY = (None, "", [])
+_EMPTY: tuple[Any, ...] = (None, "", [])
 
 
 class ChatRecallStream(RecallStream):

@@ -23,7 +23,7 @@ class Report:
     received_bytes: int = 0
     """Of the body that the client sent."""
     sent_bytes: int = 0
-    """Of the body that went on; in shadow, that would have."""
+    """Of the body that went on, with those of further round trips; in shadow, that would have."""
     refusals: int = 0
     """How often the provider refused it as too long before it accepted a shorter one."""
     status: int = 0

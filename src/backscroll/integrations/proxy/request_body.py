@@ -41,30 +41,36 @@ class RequestBody:
         """All members but the messages."""
         self.items: list[Given] = [*known, *(Given(item, text) for item in found.items)]
         """The messages or items."""
+        self._with_tool: tuple[str, str] | None = None
         self._before, self._after = text[: found.start], text[found.end :]
         seen.note(text, found.start, self.items, [item.end for item in found.items])
 
-    def with_items(self, texts: Sequence[str]) -> bytes:
-        """Return the bytes of the same request with other messages. All else stays as the client wrote it."""
-        return f"{self._before}[{','.join(texts)}]{self._after}".encode()
+    def with_items(self, texts: Sequence[str], tool: dict[str, Any] | None = None) -> bytes:
+        """Return the bytes of the same request with other messages. All else stays as the client wrote it.
 
-    def add_tool(self, definition: dict[str, Any]) -> bool:
-        """Put a tool behind those of the client, in all bodies from now on. Returns whether that is possible."""
-        around = f"{self._before}[]{self._after}"
-        found = split(around, "tools")
-        text = written(definition)
-        if found.items is not None:
-            at, text = found.end - 1, f"{',' if found.items else ''}{text}"
-        elif found.others.get("tools") is None and "tools" not in found.others:
-            at, text = around.index("{") + 1, f'"tools":[{text}],'
-        else:
-            return False
-        if at <= len(self._before):
-            self._before = f"{self._before[:at]}{text}{self._before[at:]}"
-        else:
-            at -= len(self._before) + 2
-            self._after = f"{self._after[:at]}{text}{self._after[at:]}"
-        return True
+        Args:
+            texts: The messages as JSON.
+            tool: A tool that comes behind those of the client. `None`: there is none.
+        """
+        if tool is not None and self._with_tool is None:
+            self._with_tool = _with_tool(self._before, self._after, written(tool))
+        before, after = (self._before, self._after) if tool is None else self._with_tool or ("", "")
+        return f"{before}[{','.join(texts)}]{after}".encode()
+
+
+def _with_tool(before: str, after: str, tool: str) -> tuple[str, str]:
+    """Return what is around the messages of a body with one tool more; unchanged where `tools` is no list."""
+    found = split(f"{before}[]{after}", "tools")
+    if found.items is not None:
+        at, text = found.end - 1, f"{',' if found.items else ''}{tool}"
+    elif "tools" in found.others:
+        return before, after
+    else:
+        at, text = before.index("{") + 1, f'"tools":[{tool}],'
+    if at <= len(before):
+        return f"{before[:at]}{text}{before[at:]}", after
+    at -= len(before) + len("[]")
+    return before, f"{after[:at]}{text}{after[at:]}"
 
 
 def text_of(item: dict[str, Any], like: dict[str, Any] | None = None) -> str:
