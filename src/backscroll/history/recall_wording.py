@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from backscroll.messages.rewriter import LEAD
+from backscroll.messages.recall_lead import LEAD
 
 
 class RecallWording(NamedTuple):

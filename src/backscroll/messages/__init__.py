@@ -17,6 +17,7 @@
 - `reasoning.py`   where a model's reasoning is, and the message without it
 - `statements/`    what users state as facts, and which statement replaces an older one
 - `structure/`     long texts as what they are: JSON, tables, logs, diffs, listings and others
+- `recall_lead.py` the words before a reference
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
 Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks, Bedrock Converse and Gemini. They are detected

@@ -14,11 +14,10 @@ from backscroll.messages.contents import CALLS, MODEL, answers_in, content_of, h
 from backscroll.messages.items import PAIRS, answer_of, is_envelope, kind_of
 from backscroll.messages.parts import Part, Path, compact
 from backscroll.messages.reader import SYSTEM_ROLES, ParsedMessage
+from backscroll.messages.recall_lead import LEAD
 from backscroll.messages.validation import Message, copy_message
 
 NO_RESULT = "[no result recorded]"
-LEAD = ", recall "
-"""What comes between what is left out and its reference where a model has the tool `recall`."""
 _LONE = re.compile("[\ud800-\udfff]")
 _BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
+from backscroll.history.plan import Plan
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import healed, is_in_chat, is_suspect
@@ -36,14 +37,7 @@ class RenderedGroup(NamedTuple):
 
 
 def render_group(
-    group: MessageGroup,
-    entries: Sequence[Entry],
-    edits: Edits,
-    pending: bool,
-    bare: Collection[int],
-    *,
-    heals: bool,
-    lead: str,
+    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int], *, plan: Plan
 ) -> RenderedGroup:
     """Render one group.
 
@@ -53,11 +47,10 @@ def render_group(
         edits: The plan's excerpts and clearings.
         pending: The group is the newest: what the provider or the user still answers stays open.
         bare: Entries that are shown without their reasoning, by `seq`.
-        lead: As in `RecallWording`.
-        heals: Heal what a provider would refuse. Otherwise calls of the newest group stay open, and results that join
-            no group are left out, as older versions did.
+        plan: The plan. Where it does not heal, calls of the newest group stay open, and results that join no group are
+            left out, as older versions did.
     """
-    entry = entries[0]
+    entry, heals, lead = entries[0], plan.heals, plan.recall.lead
     plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
     if plain and not (heals and is_suspect(entry.reading)):
         return RenderedGroup([_sendable(entry.message, entry)], None)  # most groups without calls

@@ -392,8 +392,7 @@ class View:
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
-        lead = self.plan.recall.lead
-        rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals, lead=lead)
+        rendered = render_group(group, entries, self._edits, state[2], bare, plan=self.plan)
         messages, sources, heals, added = rendered
         if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])

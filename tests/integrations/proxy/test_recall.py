@@ -6,9 +6,6 @@ from contextlib import ExitStack, closing
 import pytest
 
 from backscroll.evaluation.fake_providers import FakeProviderError, reply
-from backscroll.integrations.proxy.recall_anthropic import AnthropicRecall
-from backscroll.integrations.proxy.recall_chat import ChatRecall
-from backscroll.integrations.proxy.recall_responses import ResponsesRecall
 from backscroll.integrations.proxy.recall_rounds import NO_MORE
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.responses import read_usage
@@ -172,14 +169,30 @@ def test_restart_without_the_option_takes_the_tool_away(begin, kind, is_streamed
 
 @all_apis
 @pytest.mark.parametrize("parallel", usually([True, False], 1))
-def test_fake_refuses_a_call_without_its_answer(begin, kind, parallel, monkeypatch):
+def test_fake_refuses_a_call_without_its_answer(begin, kind, parallel):
     """So the tests above would show it."""
-    form = {"anthropic": AnthropicRecall, "chat": ChatRecall, "responses": ResponsesRecall}[kind.format]
-    monkeypatch.setattr(form, "answers", lambda *_: [])
     _, server, _, agent = begin(kind, looking_up(parallel=parallel, each=2), budget=100_000)
+    kept = server.create
+
+    def without(**request):
+        ours = set(lookups_in(request))
+        key = "input" if "input" in request else "messages"
+        return kept(**{**request, key: [left for item in request[key] if (left := _without(item, ours))]})
+
+    server.create = without
     with pytest.raises(Exception, match=r"40\d"):
         agent.run(6)
     assert server.refusals
+
+
+def _without(item, calls):
+    """An item without the results of these calls; `None` if nothing is left."""
+    if item.get("tool_call_id") in calls or (item.get("type") == "function_call_output" and item["call_id"] in calls):
+        return None
+    if not isinstance(item.get("content"), list):
+        return item
+    left = [block for block in item["content"] if block.get("tool_use_id") not in calls]
+    return {**item, "content": left} if left else None
 
 
 @both_ways

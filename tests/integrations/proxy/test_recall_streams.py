@@ -113,7 +113,7 @@ def test_answer_that_is_cut_within_our_call_is_handed_on(provider, proxy_of):
     assert len(provider.got) == 1
 
 
-def test_error_in_a_later_round_trip_ends_the_stream_with_an_error(provider, proxy_of):
+def test_error_in_a_later_round_trip_ends_the_stream(provider, proxy_of):
     provider.answers += [
         stream(begun(), text(0, "I look. "), call(1, "recall", {"ref": "0"}), ended("tool_use")),
         Answer(529, pieces=(b'{"error":{"message":"Overloaded"}}',)),

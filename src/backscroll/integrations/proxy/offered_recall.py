@@ -10,7 +10,7 @@ from backscroll.integrations.proxy.recall_form import NAME
 _READ = frozenset(("session", "ref", "pattern", "around", "offset"))
 _SEARCH = frozenset(("query", "session", "project", "since", "role", "offset"))
 """The arguments of both tools. Each client puts a prefix of its own before their names, and users name the server, so
-the arguments tell them from other tools.
+their arguments distinguish them from other tools.
 """
 _SAFE = re.compile(r"[\w.:/~%-]{1,300}", re.ASCII)
 """Names that a text of a view can hold everywhere, also within a string of JSON."""

@@ -94,7 +94,7 @@ def _blocks(item: Item) -> list[Any]:
 
 
 def _key(block: Any) -> object:
-    """Return what tells blocks apart: clients keep these, and may change the rest."""
+    """Return what makes blocks different: clients keep these, and may change the rest."""
     if not isinstance(block, dict):
         return block
     named = block.get("id") or block.get("signature") or block.get("data") or block.get("text")

@@ -17,7 +17,7 @@ MOST = 8
 end; fewer would cut off one that reads a long passage page by page.
 """
 _ANSWERED = 6
-"""Of these, how many are answered. The others are told to go on, so that the model ends by itself."""
+"""Of these, how many are answered. The answer to the others says to go on, so that the model ends by itself."""
 NO_MORE = "No more look-ups in this answer: go on with what you have."
 _NO_OBJECT = 'The arguments must be a JSON object, such as {"ref": "12"}.'
 

@@ -4,7 +4,7 @@ A client sends its own history, without our calls. The provider then misses them
 that follows was made over them. So they are put back at the place where they were, which is known by the number of
 messages before it and by what the newest of these says.
 
-They are kept in memory only. After a restart a conversation goes on as the client tells it: the stored calls are
+They are kept in memory only. After a restart a conversation goes on as the client knows it: the stored calls are
 behind an edit then, as any message that a client takes out. The other way would be to read all stored conversations
 of a client's session before its first request; the loss is one miss of the cache.
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from backscroll.messages.rewriter import LEAD
+from backscroll.messages.recall_lead import LEAD
 from backscroll.messages.structure.json_tree import ARRAY, LINES, OBJECT, STRING, JsonTree, json_tree
 
 Span = tuple[int, int]

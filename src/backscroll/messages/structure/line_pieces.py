@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from backscroll.messages.rewriter import LEAD
+from backscroll.messages.recall_lead import LEAD
 from backscroll.messages.structure.outline import COLUMNS, CSV, LOG, NOUNS, TABLE, outline, template
 from backscroll.messages.structure.pieces import Frame, Piece, Pieces
 
