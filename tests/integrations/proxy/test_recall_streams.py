@@ -9,6 +9,7 @@ import pytest
 from backscroll.integrations.proxy.server_events import ServerEvents
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
+from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.recording import Answer, stream
 
 TOOLS = [{"name": "read", "input_schema": {"type": "object", "properties": {"path": {}}}}]
@@ -190,3 +191,15 @@ def test_call_reads_its_own_conversation_only(provider, proxy_of):
     streamed(proxy, turns(1))
     assert len(provider.got) == 3
     assert "SECRET1" not in provider.got[2].body.decode()
+
+
+@pytest.mark.parametrize("began_with", [True, False])
+def test_request_that_looks_back_and_fits_is_as_its_conversation(provider, began_with):
+    """Without the tool its reasoning would follow other tools than it was made with, and so would it with the tool."""
+    store, history = MemoryStore(), turns(5)
+    for is_first in (True, False):
+        with proxied(provider.url, store=store, recall=began_with or not is_first) as proxy:
+            for end in (11, 9) if is_first else (7, 11):
+                ask(proxy, history[:end], tools=TOOLS)
+    expected = ["read", "recall"] if began_with else ["read"]
+    assert [[tool["name"] for tool in json.loads(got.body)["tools"]] for got in provider.got] == [expected] * 4

@@ -49,6 +49,8 @@ class ProxiedConversation(Conversation[Any]):
         """Its name in the store. `None`: it is in memory."""
         self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
         """Whether it may have begun as another conversation did, of which a view left something out."""
+        self._inherits_recall = True
+        """Whether the conversation from which it branches has our recall tool."""
         self._recall_tool: dict[str, Any] | None = None
         self._shares = False
         """Whether nothing but that beginning was loaded yet."""
@@ -88,7 +90,7 @@ class ProxiedConversation(Conversation[Any]):
             begins: Whether a conversation that begins with the request has it: an agent's, which has tools. That holds
                 for all of it, because tools are at the front of the provider's cache.
         """
-        self._recall_tool, self._noting.recalls = tool, begins
+        self._recall_tool, self._noting.recalls = tool, begins and self._inherits_recall
 
     def works_in(self, folder: str) -> None:
         """Note where the agent works, if it says so."""
@@ -126,6 +128,13 @@ class ProxiedConversation(Conversation[Any]):
     def branches_from(self, other: "ProxiedConversation") -> None:
         """Note that this conversation, which holds nothing yet, begins as another one does."""
         self._shares = self._is_branch = other.is_edited
+        self._inherits_recall = other.began_with_recall
+        self._noting.recalls = self._noting.recalls and self._inherits_recall
+
+    @property
+    def began_with_recall(self) -> bool:
+        """Whether its first request had our recall tool."""
+        return _began_with_recall(self._session)
 
     @property
     def is_edited(self) -> bool:

@@ -174,8 +174,10 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
 
 
 async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
-    """Return whether a view of a request leaves something out, as a branch of this conversation."""
+    """Return whether a request is not sent as it came, as a branch of this conversation: a view leaves something out,
+    or it has our recall tool.
+    """
     exchange = Exchange(place.conversations.unnamed(), request, "")
     exchange.conversation.branches_from(place.conversations.get(name))
     await exchange.prepare()
-    return exchange.is_rewritten
+    return exchange.is_rewritten or exchange.offers_recall
