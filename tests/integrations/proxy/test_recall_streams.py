@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from backscroll.integrations.proxy.recall_responses import ResponsesRecall
 from backscroll.integrations.proxy.server_events import ServerEvents
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
@@ -203,3 +204,14 @@ def test_request_that_looks_back_and_fits_is_as_its_conversation(provider, began
                 ask(proxy, history[:end], tools=TOOLS)
     expected = ["read", "recall"] if began_with else ["read"]
     assert [[tool["name"] for tool in json.loads(got.body)["tools"]] for got in provider.got] == [expected] * 4
+
+
+@pytest.mark.parametrize(("store", "expected"), [(False, ["b", "c"]), (True, ["a", "b", "c"])])
+def test_reasoning_that_nobody_keeps_is_not_sent_again(store, expected):
+    output = [
+        {"id": "a", "type": "reasoning", "summary": []},
+        {"id": "b", "type": "reasoning", "summary": [], "encrypted_content": "e"},
+        {"id": "c", "type": "function_call", "call_id": "c", "name": "recall", "arguments": "{}"},
+    ]
+    said = ResponsesRecall().said({"output": output, "store": store})
+    assert [item["id"] for item in said] == expected

@@ -23,9 +23,9 @@ class Call(NamedTuple):
 class Round(NamedTuple):
     """An answer of the model with calls of our tool."""
 
-    said: list[Item]
+    said: Sequence[Item]
     """All that the model said."""
-    answers: list[Item]
+    answers: Sequence[Item]
     """The results of our tool alone."""
 
 

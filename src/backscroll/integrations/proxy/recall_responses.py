@@ -15,9 +15,14 @@ class ResponsesRecall(RecallForm):
     format = "responses"
 
     def said(self, response: Any) -> list[Item]:
-        """Return the items of a response."""
+        """Return the items of a response, without reasoning that the provider knows by its id alone and does not keep:
+        a request with it is refused.
+        """
         output = response.get("output") if isinstance(response, dict) else None
-        return [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+        items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+        if not items or response.get("store") is not False:
+            return items
+        return [item for item in items if item.get("type") != "reasoning" or item.get("encrypted_content")]
 
     def calls(self, said: Iterable[Item]) -> list[Call]:
         """Return the calls of our tool."""

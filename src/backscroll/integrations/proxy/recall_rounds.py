@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from backscroll.integrations.proxy.exchange import Exchange
+from backscroll.integrations.proxy.given import as_given
 from backscroll.integrations.proxy.recall_form import Call, Round
 from backscroll.integrations.proxy.recall_turns import RecallTurns
 
@@ -57,7 +58,7 @@ class RecallRounds:
             return False
         answered = [(call, await self._answer(call)) for call in calls]
         self.lookups += len(calls)
-        found = Round(said, self._form.answers(answered))
+        found = Round(list(map(as_given, said)), list(map(as_given, self._form.answers(answered))))  # written once
         if self._form.calls_others(said):
             self._turn = self._turn._replace(last=found)
             self._note()
