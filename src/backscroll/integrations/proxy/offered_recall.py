@@ -1,7 +1,7 @@
 """Whether a request offers tools that read what its views leave out: those of `backscroll mcp`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from backscroll.history.recall_wording import NO_RECALL, RecallWording
@@ -12,6 +12,7 @@ _SEARCH = frozenset(("query", "session", "project", "since", "role", "offset"))
 """The arguments of both tools. Each client puts a prefix of its own before their names, and users name the server, so
 their arguments distinguish them from other tools.
 """
+_NAMES = ("read", "search")
 _SAFE = re.compile(r"[\w.:/~%-]{1,300}", re.ASCII)
 """Names that a text of a view can hold everywhere, also within a string of JSON."""
 
@@ -40,26 +41,30 @@ def has_recall(tools: Any) -> bool:
 
 
 def _names(tools: Any) -> Iterator[Any]:
-    for tool in tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ():
-        if isinstance(tool, Mapping):
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, dict):
             inner = tool.get("function")
-            yield (inner if isinstance(inner, Mapping) else tool).get("name")
+            yield (inner if isinstance(inner, dict) else tool).get("name")
 
 
 def _functions(tools: Any, prefix: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the name and the arguments of each function, also of those in a namespace of the Responses API."""
-    for tool in tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ():
-        if not isinstance(tool, Mapping):
+    """Yield the name and the arguments of each function with such a name, also of those in a namespace of the Responses
+    API.
+    """
+    for tool in tools if isinstance(tools, list) else ():
+        if not isinstance(tool, dict):
             continue
         inner = tool.get("function")
-        function = inner if isinstance(inner, Mapping) else tool
+        function = inner if isinstance(inner, dict) else tool
         name = function.get("name")
         if not isinstance(name, str):
             continue
         if "tools" in function:
             yield from _functions(function["tools"], prefix + name)
             continue
+        if not name.endswith(_NAMES):
+            continue
         schema = function.get("input_schema", function.get("parameters"))
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        if isinstance(properties, Mapping) and _SAFE.fullmatch(prefix + name):
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        if isinstance(properties, dict) and _SAFE.fullmatch(prefix + name):
             yield prefix + name, frozenset(properties)
