@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from backscroll.cli.serve.request_log import RequestLog
+from backscroll.integrations.proxy import Report, Totals
 from backscroll.integrations.proxy.recall_responses import ResponsesRecall
 from backscroll.integrations.proxy.server_events import ServerEvents
 from backscroll.stores.memory import MemoryStore
@@ -215,3 +217,18 @@ def test_reasoning_that_nobody_keeps_is_not_sent_again(store, expected):
     ]
     said = ResponsesRecall().said({"output": output, "store": store})
     assert [item["id"] for item in said] == expected
+
+
+def test_printed_lines_and_totals_count_look_ups():
+    written: list[str] = []
+    log, totals = RequestLog(written.append, 100), Totals()
+    for lookups in (0, 1, 3):
+        report = Report("POST", "/v1/messages", what="as it came", model="m", status=200, lookups=lookups)
+        log.add(report)
+        totals.add(report)
+    log.sum_up(totals)
+    text = "".join(written)
+    assert "looked something up once," in text
+    assert "looked something up 3 times," in text
+    assert "4 look-ups of models were answered here" in text
+    assert totals.as_json()["lookups"] == 4
