@@ -16,7 +16,7 @@ from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
 from backscroll.messages.server_tools import open_ends
-from backscroll.view.rendering import WAITING, Edits, frame, framed, placeholder, rewrite
+from backscroll.view.rendering import WAITING, Edits, Find, frame, framed, placeholder, rewrite
 
 Sources = tuple[tuple[Entry, ...], ...]
 _OTHERS_ANSWER = ("mcp_approval_request", "program")
@@ -36,18 +36,26 @@ class RenderedGroup(NamedTuple):
 
 
 def render_group(
-    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int], *, heals: bool
+    group: MessageGroup,
+    entries: Sequence[Entry],
+    edits: Edits,
+    pending: bool,
+    bare: Collection[int],
+    *,
+    heals: bool,
+    find: Find,
 ) -> RenderedGroup:
     """Render one group.
 
     Args:
         group: The group.
         entries: Its messages, in order.
-        edits: The plan's excerpts and clearings.
+        edits: The plan's edits of parts.
         pending: The group is the newest: what the provider or the user still answers stays open.
         bare: Entries that are shown without their reasoning, by `seq`.
         heals: Heal what a provider would refuse. Otherwise calls of the newest group stay open, and results that join
             no group are left out, as older versions did.
+        find: Returns the message of an earlier result, which an edit may show again.
     """
     entry = entries[0]
     plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
@@ -58,7 +66,7 @@ def render_group(
     notes = _Notes([], [])
     alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
-        message: Message | None = rewrite(entry, edits[entry.seq]) if entry.seq in edits else entry.message
+        message: Message | None = rewrite(entry, edits[entry.seq], find) if entry.seq in edits else entry.message
         if message is not None and entry.seq in group.orphans:
             message = _late(message, entry, group, notes) if heals else leave_out(message, group.orphans[entry.seq])
         if message is not None and entry.seq in bare:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clear, Excerpt, Gap, Native, Plan, untold
+from backscroll.history.plan import Gap, Native, PartEdit, Plan, untold
 from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable
 from backscroll.messages.contents import MODEL, is_content
@@ -118,8 +118,11 @@ class View:
         return view
 
     def shown(self) -> Iterator[int]:
-        """Yield the `seq`s of everything in the view, and of the hidden entries outside of gaps."""
+        """Yield the `seq`s of everything in the view, of the hidden entries outside of gaps, and of the earlier results
+        that it shows in the place of later ones.
+        """
         yield from self._aside
+        yield from self.plan.restated()
         yield from (entry.seq for segment in self.segments for entry in segment.entries)
 
     def of_native(self) -> list[Segment]:
@@ -378,7 +381,7 @@ class View:
         group = entry.group.copy() if entry.group.open_calls or entry.group.serving else entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
-        edits: tuple[Excerpt | Clear, ...] = ()
+        edits: tuple[PartEdit, ...] = ()
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
@@ -392,19 +395,20 @@ class View:
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
-        rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals)
-        messages, sources, heals, added = rendered
-        if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
+        heals = self.plan.heals
+        rendered = render_group(group, entries, self._edits, state[2], bare, heals=heals, find=history.get)
+        messages, sources, rules, added = rendered
+        if edits or bare or rules or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
         estimate = self._estimate(group, entries, bare, added) if messages else NOTHING
         limits = self._around.media
         media = NO_MEDIA if limits is None or not messages else media_of_entries(entries, self._edits, limits)
-        if heals and reused is None:
-            self.healed += heals
+        if rules and reused is None:
+            self.healed += rules
         return Segment(
-            key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=heals
+            key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=rules
         )
 
     def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:
