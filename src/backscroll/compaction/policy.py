@@ -253,7 +253,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
     refers = builder.put_in_place()
     if refers and builder.used > targets.threshold >= used:
         builder, _ = compacted(lane, now, targets)
-        return decide_on(lane, now, builder, used, "back_reference", force=True)
+        return decide_on(lane, now, builder, used, "threshold", force=True)
     if not (edits or refers):
         return None
     builder.settle()

@@ -95,7 +95,7 @@ def edited_text(part: Part, edit: PartEdit, find: Find) -> str:
     """Return a part's text after an edit. `find`: returns the message of an earlier result."""
     if isinstance(edit, Restate):
         entry = find(edit.source) if edit.whole else None
-        source = None if entry is None else entry.reading.parts[edit.source_part]
+        source = next(iter(entry.reading.parts[edit.source_part :]), None) if entry is not None else None  # or is lost
         return restated(part, source, reference(edit.source, part=edit.source_part))
     ref = reference(edit.seq, part=edit.part)
     if part.kind == "result":

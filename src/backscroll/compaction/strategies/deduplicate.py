@@ -50,11 +50,8 @@ class DeduplicateStrategy:
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Clear all of them, even if that frees more than `tokens`, because nothing is lost less."""
-        edits: list[Edit] = [
-            edit
-            for candidate in window.candidates("media", over=self.over)
-            if (edit := window.mask(candidate, self.name)) is not None
-        ]
+        media = (window.mask(candidate, self.name) for candidate in window.candidates("media", over=self.over))
+        edits: list[Edit] = [edit for edit in media if edit is not None]
         edits += self._echoes(window)
         last_call: dict[str, _Seen] = {}
         last_about: dict[str, list[_Seen]] = {}
