@@ -250,8 +250,9 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
     builder = _builder(lane, now, targets, regrow=False)
     edits = arrivals(builder.window, rule_for_arrivals(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
+    protect_recent(builder.window, int(builder.room * now.options.protect.recent), now.options.protect.results)
     refers = builder.put_in_place()
-    if refers and builder.used > targets.threshold >= used:
+    if refers and over_trigger(lane, now, targets, builder.used):
         builder, _ = compacted(lane, now, targets)
         return decide_on(lane, now, builder, used, "threshold", force=True)
     if not (edits or refers):

@@ -161,9 +161,12 @@ def arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
 
 
 def refers_back(lane: LaneState, now: PolicyInput) -> bool:
-    """Return whether a new result only refers to an earlier one that the view does not show."""
+    """Return whether a result only refers to an earlier one that the view does not show: a new one, or any of them
+    since the plan changed.
+    """
     assert lane.view is not None
-    return bool(lost_references(lane.view, now.history, lane.sent_to))
+    since = lane.sent_to if lane.handed_out_plan == lane.plan.number else 0
+    return bool(lost_references(lane.view, now.history, since))
 
 
 def rule_for_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
