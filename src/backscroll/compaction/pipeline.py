@@ -13,6 +13,7 @@ from backscroll.compaction.decision import Strategy
 from backscroll.compaction.last_resort import clip_floor
 from backscroll.compaction.options import CompactionOptions, Protection
 from backscroll.compaction.plan_builder import PlanBuilder
+from backscroll.compaction.restating import fit_in_place, put_in_place, spare_referred
 from backscroll.compaction.stale_excerpts import without_stale_lines
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
@@ -41,15 +42,15 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
             _enforce_message_limit(builder, options.max_messages, options.target_usage)
         builder.apply(spare_working_set(builder.window, room, files=at == 0))
         if spared.working_set:
-            builder.spare_referred()
-        builder.put_in_place(leaving=True)
+            spare_referred(builder)
+        put_in_place(builder, leaving=True)
         for strategy in strategies:
             if builder.used <= targets.target:
                 break
             edits = _allowed(strategy(builder.window, builder.used - targets.target), builder)
             if edits:
                 builder.apply(edits)
-                builder.put_in_place(leaving=True)
+                put_in_place(builder, leaving=True)
         if builder.used <= targets.threshold and not over_message_limit(builder.view, options):
             break
     if builder.rebuild_and_count() > targets.total:
@@ -57,8 +58,8 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
     if builder.rebuild_and_count() > targets.total:
         builder.look_again()
         _drop_all_but_floor(builder)
-        builder.put_in_place()
-        builder.fit_in_place(targets.total)
+        put_in_place(builder)
+        fit_in_place(builder, targets.total)
     _cut_what_must_stay(builder)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.compaction.back_references import EarlierResults, left_results, shown_groups
 from backscroll.compaction.candidates import Window, build_window, within
 from backscroll.compaction.digest.appending import grow
 from backscroll.compaction.digest.shrinking import shrink
@@ -12,7 +11,6 @@ from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.quotes import quotes, system_quotes
 from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, outlived, sealed
-from backscroll.compaction.restating import restatements, spare_referred, without_restated
 from backscroll.history.history import Entry, History
 from backscroll.history.log import NativeMade
 from backscroll.history.plan import (
@@ -87,7 +85,6 @@ class PlanBuilder:
         self._no_reasoning = self._removed_before
         self._view = self._whole_again(view)
         self._digests = digests
-        self._earlier: EarlierResults | None = None
         self.window: Window = self._window(prose)
         self._forget_edits()
 
@@ -156,7 +153,7 @@ class PlanBuilder:
         last = newest_seq(history)  # the model answered the view before
         self._view.plan = replace(self._view.plan, last=last, no_reasoning=self._no_reasoning, waited=view.plan.waited)
         self._view.advance(history, fresh, reuse=view)
-        self._calibrator, self.targets, self._earlier = calibrator, targets, None
+        self._calibrator, self.targets = calibrator, targets
         self._gone_for, self._gone, self._follows = view, NOTHING, view
 
     @property
@@ -206,44 +203,9 @@ class PlanBuilder:
         branch = self.history.branch
         return united(self._removed_before, [SeqRange(branch[0], branch[-1])])
 
-    @property
-    def _referred(self) -> EarlierResults:
-        """The results that later ones may refer to."""
-        if self._earlier is None:
-            self._earlier = EarlierResults(self.before.plan, shown_groups(self.before.segments))
-        return self._earlier
-
-    def spare_referred(self, *, all_of_them: bool = False) -> None:
-        """Spare results of the window that later ones refer to: where both stay, or all of them."""
-        spare_referred(self.window, self._referred, all_of_them=all_of_them)
-
-    def put_in_place(self, *, leaving: bool = False) -> bool:
-        """Show earlier results that the plan leaves out in the place of later ones that refer to them. Returns whether
-        there were any. `leaving`: also those that may leave.
-        """
-        whole = self.history.protected | self.retain
-        edits = restatements(self.window, self._referred, self.history, whole, leaving=leaving)
-        if edits:
-            self.apply(edits)
-            self.rebuild_and_count()
-        return bool(edits)
-
-    def fit_in_place(self, limit: int) -> None:
-        """Show fewer of these earlier results, until the request takes at most `limit` tokens."""
-        while (excess := self.rebuild_and_count() - limit) > 0:
-            edits = without_restated(self.window, excess, LAST_CUT)
-            if not edits:
-                return
-            self.apply(edits)
-
-    def settle(self) -> None:
-        """Complete the plan by what its results refer to, and by the reasoning that follows it."""
-        before, view = self.rebuild_and_count(), self._view
-        if self.put_in_place():
-            self.fit_in_place(max(self.targets.threshold, before))
-            if self.rebuild_and_count() > self.targets.total >= before:
-                self._view = view
-        self.settle_reasoning()
+    def show_again(self, view: View) -> None:
+        """Show the view that was made before the newest edits, once nothing follows them any more."""
+        self._view = view
 
     def settle_reasoning(self) -> None:
         """Remove the reasoning behind the first edited place, and show the rest again where it fits."""
@@ -410,13 +372,6 @@ class PlanBuilder:
         """Rebuild the view and return `used` by it, including its notices."""
         _ = self.view
         return self.used
-
-    def finished(self) -> View:
-        """Return the view, whose plan knows the results that it leaves out and the weights of its texts."""
-        view = self.view
-        view.plan = replace(view.plan, left=left_results(self.before, view.plan))
-        view.plan_with_weights()
-        return view
 
     def removed(self) -> Estimate:
         """Return the estimate of what left the previous view."""

@@ -6,8 +6,10 @@ whether there is anything to decide and must stay cheap. The work itself may run
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
+from backscroll.compaction.back_references import left_results
 from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
@@ -29,6 +31,7 @@ from backscroll.compaction.report import (
     too_large_as_measured,
 )
 from backscroll.compaction.required import wins_little
+from backscroll.compaction.restating import put_in_place, settle, spare_referred
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.preview import arrivals
 from backscroll.compaction.summarization import Order, Summaries
@@ -99,7 +102,7 @@ def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
         builder, _ = compacted(lane, now, targets)
     else:
         builder = _builder(lane, now, targets, regrow=False)
-    builder.settle()
+    settle(builder)
     after = builder.rebuild_and_count()
     if after > targets.total:
         raise too_large(builder, after, lane.calibrator.overhead(targets.total), lane.refused)
@@ -172,7 +175,7 @@ def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple
         media = _media_edits(builder, lane, now)[0]
         builder.apply(media)
         edits = [*edits, *media]
-    changed = builder.put_in_place() or bool(edits)
+    changed = put_in_place(builder) or bool(edits)
     if native and builder.used <= early(targets) and not over_message_limit(builder.view, now.options):
         return builder, changed
     if native:
@@ -210,7 +213,7 @@ def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionR
     targets, estimate = reckoned(lane, now, lane.budget)
     used = estimate.upper
     builder, _ = compacted(lane, now, targets)
-    builder.settle()
+    settle(builder)
     return targets.threshold, result_of(lane.name, builder, used, builder.rebuild_and_count(), "manual")
 
 
@@ -223,7 +226,7 @@ def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     if not edits:
         return Decision(None, reports, media_left=stuck)
     builder.apply(edits)
-    builder.settle()
+    settle(builder)
     after = builder.rebuild_and_count()
     made = recorded(lane, now, builder, used, after=after, trigger="media_limit")
     return made._replace(reports=made.reports + reports, media_left=stuck)
@@ -251,13 +254,13 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
     edits = arrivals(builder.window, rule_for_arrivals(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
     protect_recent(builder.window, int(builder.room * now.options.protect.recent), now.options.protect.results)
-    refers = builder.put_in_place()
+    refers = put_in_place(builder)
     if refers and over_trigger(lane, now, targets, builder.used):
         builder, _ = compacted(lane, now, targets)
         return decide_on(lane, now, builder, used, "threshold", force=True)
     if not (edits or refers):
         return None
-    builder.settle()
+    settle(builder)
     trigger: Trigger = "large_result" if edits else "back_reference"
     return recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger=trigger)
 
@@ -277,12 +280,12 @@ def with_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> Plan
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
     current = spare_working_set(builder.window, int(builder.room * now.options.protect.working_set), files=False)
-    builder.spare_referred(all_of_them=True)
+    spare_referred(builder, all_of_them=True)
     edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=is_cold(lane, now))
     if not edits:
         return None
     builder.apply([*current, *edits])
-    builder.settle()
+    settle(builder)
     return builder
 
 
@@ -354,7 +357,7 @@ def decide_on(
 ) -> Decision:
     """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
     budget, room = builder.targets.total if budget is None else budget, builder.room
-    builder.settle()
+    settle(builder)
     after = builder.rebuild_and_count()
     reports = refusals(lane.name, builder)
     if after > budget:
@@ -382,6 +385,7 @@ def recorded(
     reports += long_user_messages(lane.name, builder)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in builder.fresh), default=expired)
-    view = builder.finished()
-    event = PlanRecorded(lane.name, view.plan, builder.removed(), after, len(view.messages))
+    view = builder.view
+    view.plan = replace(view.plan, left=left_results(builder.before, view.plan))
+    event = PlanRecorded(lane.name, view.plan_with_weights(), builder.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)

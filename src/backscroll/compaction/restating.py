@@ -4,7 +4,7 @@ The earlier result moves to the end of the view, where the model asked for it ag
 is, and so does the provider's cache. Where there is no room for it, the later result says so and names its reference.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from operator import itemgetter
 
 from backscroll.compaction.back_references import (
@@ -14,9 +14,11 @@ from backscroll.compaction.back_references import (
     ShownGroup,
     open_references,
     results_of,
+    shown_groups,
     whole_results,
 )
 from backscroll.compaction.candidates import CandidatePart, Window
+from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.history.history import History
 from backscroll.history.plan import BACK_REFERENCE, Clear, PartEdit, Restate, reference
 from backscroll.messages import Part
@@ -26,25 +28,68 @@ ONE = 0.25  # of the budget that one of them may take: a longer new result is no
 TOGETHER = 0.5  # of the budget that those may take that the model has seen: more would crowd out the conversation
 
 
-def restatements(
-    window: Window, earlier: EarlierResults, history: History, whole: Set[int], *, leaving: bool
-) -> list[Restate | Clear]:
+def put_in_place(builder: PlanBuilder, *, leaving: bool = False) -> bool:
+    """Show earlier results that a plan leaves out in the place of later ones that refer to them. Returns whether there
+    were any. `leaving`: also those that may leave where the later ones stay.
+    """
+    edits = _restatements(builder, leaving=leaving)
+    if edits:
+        builder.apply(edits)
+        builder.rebuild_and_count()
+    return bool(edits)
+
+
+def fit_in_place(builder: PlanBuilder, limit: int) -> None:
+    """Show fewer of these earlier results, until the request takes at most `limit` tokens."""
+    while (excess := builder.rebuild_and_count() - limit) > 0:
+        edits = _without_restated(builder.window, excess)
+        if not edits:
+            return
+        builder.apply(edits)
+
+
+def settle(builder: PlanBuilder) -> None:
+    """Complete a plan by what its results refer to, and by the reasoning that follows it."""
+    before, view = builder.rebuild_and_count(), builder.view
+    if put_in_place(builder):
+        fit_in_place(builder, max(builder.targets.threshold, before))
+        if builder.rebuild_and_count() > builder.targets.total >= before:
+            builder.show_again(view)
+    builder.settle_reasoning()
+
+
+def spare_referred(builder: PlanBuilder, *, all_of_them: bool = False) -> None:
+    """Spare the results that later ones refer to: where both stay in the view, or all of them."""
+    window = builder.window
+    found = list(open_references(_groups(window), frozenset()))
+    if not found:
+        return
+    earlier = _earlier(builder)
+    for result in found:
+        place = earlier.meant_by(result)
+        unit = None if place is None else window.by_seq.get(place[0])
+        if place is None or unit is None or place in unit.edits:
+            continue
+        if all_of_them or not (unit.free or window.by_seq[result.place[0]].free):
+            unit.spared |= {place}
+
+
+def _earlier(builder: PlanBuilder) -> EarlierResults:
+    return EarlierResults(builder.before.plan, shown_groups(builder.before.segments))
+
+
+def _restatements(builder: PlanBuilder, *, leaving: bool) -> list[Restate | Clear]:
     """Return the edits that put earlier results in the place of later ones, the newest first. A later result that may
     leave itself only says that the earlier one is not shown.
-
-    Args:
-        window: The window.
-        earlier: The results that later ones may refer to.
-        history: The history, with the earlier results that are needed loaded.
-        whole: Messages that stay as they are.
-        leaving: Move an earlier result as well that may leave where the later one stays.
     """
+    window, history = builder.window, builder.history
     groups = _groups(window)
-    found = list(open_references(groups, whole))
+    found = list(open_references(groups, history.protected | builder.retain))
     if not found:
         return []
+    earlier = _earlier(builder)
     shown, room = whole_results(groups), int(window.budget * TOGETHER)
-    room -= sum(window.tokens(edit.count) for _, edit in restated_parts(window))
+    room -= sum(window.tokens(edit.count) for _, edit in _restated_parts(window))
     edits: list[Restate | Clear] = []
     for result in reversed(found):
         unit, place = window.by_seq[result.place[0]], earlier.meant_by(result)
@@ -67,18 +112,7 @@ def restatements(
     return edits
 
 
-def spare_referred(window: Window, earlier: EarlierResults, *, all_of_them: bool) -> None:
-    """Spare the results that later ones refer to: where both stay in the view, or all of them."""
-    for result in open_references(_groups(window), frozenset()):
-        place = earlier.meant_by(result)
-        unit = None if place is None else window.by_seq.get(place[0])
-        if place is None or unit is None or place in unit.edits:
-            continue
-        if all_of_them or not (unit.free or window.by_seq[result.place[0]].free):
-            unit.spared |= {place}
-
-
-def restated_parts(window: Window) -> Iterator[tuple[CandidatePart, Restate]]:
+def _restated_parts(window: Window) -> Iterator[tuple[CandidatePart, Restate]]:
     """Yield the results that show an earlier one, oldest first."""
     for unit in window.units:
         for place, edit in sorted(unit.edits.items(), key=itemgetter(0)) if unit.edits else ():
@@ -86,13 +120,13 @@ def restated_parts(window: Window) -> Iterator[tuple[CandidatePart, Restate]]:
                 yield _candidate(window, place), edit
 
 
-def without_restated(window: Window, tokens: int, by: str) -> list[PartEdit]:
+def _without_restated(window: Window, tokens: int) -> list[PartEdit]:
     """Return the edits that say of earlier results that they are not shown: the oldest ones, which free `tokens`."""
     edits: list[PartEdit] = []
-    for candidate, edit in restated_parts(window):
+    for candidate, edit in _restated_parts(window):
         if tokens <= 0:
             break
-        if (less := window.mask(candidate, by)) is not None:
+        if (less := window.mask(candidate, LAST_CUT)) is not None:
             tokens -= int(estimate_count(edit.count, window.family)[1] - estimate_count(less.count, window.family)[1])
             edits.append(less)
     return edits

@@ -165,6 +165,8 @@ def refers_back(lane: LaneState, now: PolicyInput) -> bool:
     since the plan changed.
     """
     assert lane.view is not None
+    if not lane.plan.edits:
+        return False
     since = lane.sent_to if lane.handed_out_plan == lane.plan.number else 0
     return bool(lost_references(lane.view, now.history, since))
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 _LONGEST = 1_000  # characters: the longest known one has 420, and a file that begins with such a sentence has more
 _MARK = re.compile(r"\[result-id: (r\d+)\]\s*\Z")
-"""How Claude Code marks a result that a later one may name."""
-_MARK_AT_END = 40  # characters in which that mark stands
+"""Claude Code marks a result that a later one may name like this."""
+_MARK_AT_END = 40  # characters that end with that mark
 
 
 class Sentence(NamedTuple):
@@ -63,7 +63,7 @@ def meant_by(text: str) -> str | None:
 _IN_OBJECT = re.compile(r'\A\{"\w+": ?"')
 """A result as the one value of an object, as Gemini takes it."""
 _FIRST = frozenset("FW<[{")
-"""The characters with which the sentences begin: nearly every result is told apart by one."""
+"""The characters with which the sentences begin: one character rules nearly every result out."""
 
 
 def mark_of(text: str) -> str:

@@ -82,15 +82,8 @@ def render_group(
         messages.append(message)
         owners.append(entry)
     for entry, parts in _open_calls(group, entries, pending, heals) if group.open_calls else ():
-        at = owners.index(entry) + 1
-        if heals:
-            notes.rules.append((entry.seq, "open_call"))
-            notes.added.extend(text for part in parts if (text := placeholder(part)) != WAITING)
-        answer = partial(answer_missing, entry.message, parts, messages[at:])
-        messages[at:] = answer(placeholder) if heals else answer()
+        _answer(entry, parts, messages, owners.index(entry) + 1, notes if heals else None)
     messages, sources = _arranged(group, entries, messages, owners)
-    if not notes.rules:
-        return RenderedGroup(messages, sources)
     added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
     return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
 
@@ -104,6 +97,15 @@ class _Notes(NamedTuple):
 
     rules: list[tuple[int, HealRule]]
     added: list[str]
+
+
+def _answer(entry: Entry, parts: list[Part], messages: list[Message], at: int, notes: _Notes | None) -> None:
+    """Add results for calls without one behind their message. `notes`: those of healing. `None`: nothing is healed."""
+    answer = partial(answer_missing, entry.message, parts, messages[at:])
+    if notes is not None:
+        notes.rules.append((entry.seq, "open_call"))
+        notes.added.extend(text for part in parts if (text := placeholder(part)) != WAITING)
+    messages[at:] = answer() if notes is None else answer(placeholder)
 
 
 def _arranged(

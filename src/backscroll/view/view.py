@@ -118,11 +118,8 @@ class View:
         return view
 
     def shown(self) -> Iterator[int]:
-        """Yield the `seq`s of everything in the view, of the hidden entries outside of gaps, and of the earlier results
-        that it shows in the place of later ones.
-        """
-        yield from self._aside
-        yield from self.plan.restated()
+        """Yield the `seq`s of everything that the view needs, also of the hidden entries outside of gaps."""
+        yield from (*self._aside, *self.plan.restated())
         yield from (entry.seq for segment in self.segments for entry in segment.entries)
 
     def of_native(self) -> list[Segment]:
@@ -395,20 +392,19 @@ class View:
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
-        heals = self.plan.heals
-        rendered = render_group(group, entries, self._edits, state[2], bare, heals=heals, find=history.get)
-        messages, sources, rules, added = rendered
-        if edits or bare or rules or group.orphans or sources or (group.open_calls and not state[2]):
+        rendered = render_group(group, entries, self._edits, state[2], bare, heals=self.plan.heals, find=history.get)
+        messages, sources, heals, added = rendered
+        if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
         estimate = self._estimate(group, entries, bare, added) if messages else NOTHING
         limits = self._around.media
         media = NO_MEDIA if limits is None or not messages else media_of_entries(entries, self._edits, limits)
-        if rules and reused is None:
-            self.healed += rules
+        if heals and reused is None:
+            self.healed += heals
         return Segment(
-            key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=rules
+            key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=heals
         )
 
     def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:

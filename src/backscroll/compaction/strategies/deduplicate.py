@@ -100,7 +100,7 @@ class DeduplicateStrategy:
                 call = calls.get(candidate.part.id)
                 whole = (candidate.entry.seq, candidate.number) not in unit.edits
                 whole = whole and (call is None or call.name not in RECALL_TOOLS)
-                whole = whole and meant_by(candidate.part.text) is None  # it stands in for no earlier one
+                whole = whole and meant_by(candidate.part.text) is None  # it refers to no earlier one
                 if call is not None and call.name and whole:
                     same, path = in_order(call.text)
                     yield _Seen(candidate, f"{call.name} {same}", path)
