@@ -29,7 +29,7 @@ def post(proxy, requests, *, agent="agent/1.0 (linux)", messages=5, **more):
     proxy.outcomes(before + requests)
 
 
-def test_client_whose_requests_are_all_left_alone_is_warned_of_once(proxy, recwarn):
+def test_client_that_is_left_alone_is_warned_of_once(proxy, recwarn):
     post(proxy, 2, **ALONE)
     assert said(recwarn) == []
     post(proxy, 4, **ALONE)

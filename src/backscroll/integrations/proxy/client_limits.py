@@ -1,4 +1,4 @@
-"""At how many tokens a client takes a window for full: it compacts by itself before, whatever the model takes.
+"""At how many tokens a client takes a window for full: it compacts by itself before, also where the model takes more.
 
 Read from the packages of the npm registry that `source` names. Clients that take the windows of a public table, such as
 OpenCode, and clients that send the user agent of a library need no row.
