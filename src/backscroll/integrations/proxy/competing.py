@@ -10,8 +10,10 @@ from typing import Any
 from backscroll.messages.items import kind_of
 
 _OF_THINKING = frozenset(("clear_thinking_20251015",))
-"""Edits that remove thinking at most. Claude Code sends one with `keep: "all"`, which removes nothing. `clear_tool_uses_20250919` removes results, `compact_20260112` and OpenAI's `compaction` messages. An edit that
-is not known may remove anything.
+"""Edits that remove thinking at most. Claude Code sends one with `keep: "all"`, which removes nothing.
+
+`clear_tool_uses_20250919` removes results, `compact_20260112` and OpenAI's `compaction` messages. An edit that is not
+known may remove anything.
 """
 
 
