@@ -85,7 +85,6 @@ def test_setting_that_removes_messages_is_left_alone(provider, proxy, store, api
     ("api", "history"),
     [
         ("messages", [{"role": "user", "content": [{"type": "compaction"}]}, *turns(30)]),
-        ("responses", [{"type": "compaction", "encrypted_content": "x"}, *SAID]),
         ("responses", [*SAID, {"type": "compaction_trigger"}]),
     ],
 )
@@ -96,6 +95,21 @@ def test_history_that_the_provider_compacts_is_left_alone(provider, proxy, store
     assert store.sessions() == []
 
 
+@pytest.mark.parametrize("at", [0, 1, 30])
+def test_item_of_an_earlier_compaction_is_kept_in_each_view(provider, proxy, at):
+    """OpenAI's represents what the client left out, and removes nothing that is still there."""
+    sealed = {"type": "compaction", "encrypted_content": "E" * 500}
+    history = [*SAID[:at], sealed, *SAID[at:]]
+    for end in range(42, 63, 2):
+        post(proxy, "responses", history[:end], {})
+    assert set(proxy.outcomes(11)) == {"compacted"}
+    for got in provider.got:
+        view = json.loads(got.body)["input"]
+        assert view.count(sealed) == 1
+        assert len(view) < 42
+
+
+@pytest.mark.long
 def test_every_edit_that_the_typed_client_knows_is_decided():
     """A new one of its next version fails here, and wants to be looked at."""
     config = pytest.importorskip("anthropic.types.beta.beta_context_management_config_param")

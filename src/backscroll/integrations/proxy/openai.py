@@ -12,7 +12,10 @@ from backscroll.integrations.proxy.translation import RunTranslation, WireTransl
 from backscroll.integrations.translation import Translation
 
 _IDS = ("session-id", "session_id", "thread-id", "thread_id", "conversation_id", "x-session-id", "x-session-affinity")
-_COMPACTIONS = ("compaction", "compaction_trigger")
+_TRIGGER = "compaction_trigger"
+"""The item that asks for a compaction now. The `compaction` item of an earlier one removes nothing by itself: the
+client left out what it represents, and each view keeps it.
+"""
 
 
 class _OpenAI(Protocol):
@@ -62,8 +65,10 @@ class Responses(_OpenAI):
         """Return the reason where the provider shortens the conversation, or keeps it."""
         if fields.get("previous_response_id") or fields.get("conversation"):
             return "the provider keeps the history"
-        found = competing_setting(fields) or next(filter(_COMPACTIONS.__contains__, map(kind_of, items)), None)
-        return shortened_by(found) if found else None
+        setting = competing_setting(fields)
+        if setting is None and any(kind_of(item) == _TRIGGER for item in items):
+            setting = _TRIGGER
+        return shortened_by(setting) if setting else None
 
     def system(self, fields: Fields) -> str | None:
         """Return `instructions`."""
