@@ -12,6 +12,7 @@ from starlette.types import Send
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, decoded
+from backscroll.integrations.proxy.clients import client_name
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
@@ -51,7 +52,7 @@ class HandingOn:
 
     async def __call__(self, incoming: Incoming, send: Send) -> None:
         """Answer a request."""
-        report = Report(incoming.method, incoming.path)
+        report = Report(incoming.method, incoming.path, client_name(incoming.headers.get("user-agent", "")))
         try:
             raw, is_whole = await incoming.read()
             if is_whole:
@@ -87,6 +88,7 @@ class HandingOn:
         except MessageError as error:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
+        report.messages = len(body.items)
         try:
             if incoming.path.endswith(_COUNTING):
                 counted = self._managing.counted(protocol, incoming.headers, body)
@@ -108,7 +110,7 @@ class HandingOn:
         if exchange is None:
             report.what, report.why = outcomes.LEFT_ALONE, "it looks back at an earlier part of its conversation"
             return None, raw
-        report.session, report.model = exchange.name, exchange.model
+        report.session, report.model, report.budget = exchange.name, exchange.model, exchange.budget
         report.what, report.sent_bytes = outcomes.AS_IT_CAME, len(exchange.content)
         if exchange.is_rewritten:
             report.what = outcomes.SHADOW if self._settings.shadow else outcomes.COMPACTED
