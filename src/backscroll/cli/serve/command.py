@@ -42,7 +42,7 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
 @click.option("--openai-upstream", "openai", default="https://api.openai.com", show_default=True, metavar="URL",
               help="Where requests of OpenAI's API go.")  # fmt: skip
 @click.option("--allow-path", "allow_paths", multiple=True, metavar="PATH",
-              help="Let another path go to OpenAI's address, as /v1/rerank. /x/* is all below. Repeatable.")  # fmt: skip
+              help="Let a path go to OpenAI's address: /v1/rerank, or /x/* for all below. Repeatable.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
               help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
 @redact_options("stored and written in views")

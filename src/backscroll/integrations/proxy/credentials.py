@@ -2,27 +2,31 @@
 
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from backscroll.integrations.proxy.paths import Provider, decoded
 
-_HEADERS = (
-    (re.compile(rb"x-api-key"), Provider.ANTHROPIC, "`x-api-key`"),
-    (re.compile(rb"anthropic-.*"), Provider.ANTHROPIC, "`anthropic-*`"),
-    (re.compile(rb"openai-.*"), Provider.OPENAI, "`openai-*`"),
-    (re.compile(rb"chatgpt-account-id"), Provider.OPENAI, "`chatgpt-account-id`"),
+_NAMES = (
+    (re.compile(rb"^x-api-key$", re.MULTILINE), Provider.ANTHROPIC, "`x-api-key`"),
+    (re.compile(rb"^anthropic-", re.MULTILINE), Provider.ANTHROPIC, "`anthropic-*`"),
+    (re.compile(rb"^openai-", re.MULTILINE), Provider.OPENAI, "`openai-*`"),
+    (re.compile(rb"^chatgpt-account-id$", re.MULTILINE), Provider.OPENAI, "`chatgpt-account-id`"),
 )
+"""Searched in the names of the headers, one a line."""
 _KEYS = (
-    (re.compile(rb"(?<![a-z0-9])sk-ant-", re.IGNORECASE), Provider.ANTHROPIC, "a key that begins with `sk-ant-`"),
-    (re.compile(rb"(?<![A-Za-z0-9])sk-(?:proj|svcacct|admin|None)-|T3BlbkFJ"), Provider.OPENAI, "a key of OpenAI"),
+    (re.compile(rb"sk-ant-(?<![a-z0-9]sk-ant-)"), Provider.ANTHROPIC, "a key that begins with `sk-ant-`"),
+    (re.compile(rb"sk-(?<![a-z0-9]sk-)(?:proj|svcacct|admin|none)-"), Provider.OPENAI, "a key of OpenAI"),
+    (re.compile(rb"t3blbkfj"), Provider.OPENAI, "a key of OpenAI"),
 )
-"""Searched everywhere. Each key of OpenAI holds these eight letters, its name in base 64, however it begins."""
+"""Searched everywhere, in lower case. Each key of OpenAI holds these eight letters, its name in base 64, however it
+begins. Each expression begins with letters, which makes its search ten times as fast.
+"""
 _ISSUERS = (
     (re.compile(rb"[/.]anthropic\.com"), Provider.ANTHROPIC, "a token of Anthropic"),
     (re.compile(rb"[/.]openai\.com"), Provider.OPENAI, "a token of OpenAI"),
 )
 """Searched in log-in tokens (JSON Web Tokens): they name who issued them, and for whom, by addresses."""
-_OTHER = re.compile(rb"(?<![A-Za-z0-9_-])sk-(?!ant-)", re.IGNORECASE)
+_OTHER = re.compile(rb"sk-(?<![a-z0-9_-]sk-)(?!ant-)")
 """Keys of gateways and of smaller providers begin with `sk-`, as OpenAI's do."""
 _FOR_KEYS = frozenset((b"authorization", b"x-api-key", b"api-key"))
 _IN_BASE_64 = re.compile(rb"[A-Za-z0-9_+/-]{8,}")
@@ -37,26 +41,32 @@ class Credentials:
     """
 
     def __init__(self, headers: Iterable[tuple[bytes, bytes]], target: bytes) -> None:
-        pairs = [(name.lower(), value) for name, value in headers if value]
-        by_value = dict(_shown_by_values([*pairs, (b"", decoded(target) or target)]))
-        by_name = {whose: shown for name, _ in pairs for named, whose, shown in _HEADERS if named.fullmatch(name)}
-        self.shown: dict[Provider, str] = by_name | by_value
+        # some servers read `_` in a name as `-`
+        pairs = [(name.lower().replace(b"_", b"-"), value) for name, value in headers if value]
+        names = b"\n".join(name for name, _ in pairs)
+        keys = _readable(value for name, value in pairs if name in _FOR_KEYS)
+        said = _readable([target, *(value for _, value in pairs)]).lower()
+        packed = _unpacked(keys).lower()
+        by_value = _shown(packed, _ISSUERS) | _shown(said + b"\n" + packed, _KEYS)
+        self.shown: dict[Provider, str] = _shown(names, _NAMES) | by_value
         """The providers to which one belongs, and how it shows that."""
-        self.has_other_key = any(name in _FOR_KEYS and _OTHER.search(value) for name, value in pairs)
+        self.has_other_key = _OTHER.search(keys.lower()) is not None
         """Whether there is a key that begins with `sk-` and not with `sk-ant-`."""
-        names_anthropic = any(name.startswith(b"anthropic-") for name, _ in pairs)
-        self.speaks_anthropic = names_anthropic and Provider.ANTHROPIC not in by_value
+        self.speaks_anthropic = b"\nanthropic-" in b"\n" + names and Provider.ANTHROPIC not in by_value
         """Whether a header `anthropic-*` is there, and no key of Anthropic."""
 
 
-def _shown_by_values(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[Provider, str]]:
-    for name, value in pairs:
-        packed = _unpacked(value) if name in _FOR_KEYS else b""
-        for text, patterns in ((value, _KEYS), (packed, (*_KEYS, *_ISSUERS))):
-            yield from ((whose, shown) for pattern, whose, shown in patterns if pattern.search(text))
+def _shown(text: bytes, patterns: Iterable[tuple[re.Pattern[bytes], Provider, str]]) -> dict[Provider, str]:
+    return {whose: how for pattern, whose, how in patterns if pattern.search(text)}
 
 
-def _unpacked(value: bytes) -> bytes:
-    """Return what a value says in base 64: a log-in token, or a key as the name or password of `Basic`."""
-    parts = [part.translate(bytes.maketrans(b"+/", b"-_")) for part in _IN_BASE_64.findall(value)]
-    return b" ".join(urlsafe_b64decode(part[: len(part) - (len(part) % 4 == 1)] + b"==") for part in parts)
+def _readable(values: Iterable[bytes]) -> bytes:
+    """Return values as they came and decoded, each on a line of its own."""
+    given = list(values)
+    return b"\n".join([*given, *(decoded(each) or b"" for each in given if b"%" in each)])
+
+
+def _unpacked(text: bytes) -> bytes:
+    """Return what is said in base 64: a log-in token, or a key as the name or password of `Basic`."""
+    parts = [part.translate(bytes.maketrans(b"+/", b"-_")) for part in _IN_BASE_64.findall(text)]
+    return b"\n".join(urlsafe_b64decode(part[: len(part) - (len(part) % 4 == 1)] + b"==") for part in parts)
