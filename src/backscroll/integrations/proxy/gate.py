@@ -16,8 +16,8 @@ _TOKEN = b"x-backscroll-token"
 _OF_THE_GATE = (b"host", b"origin", b"sec-fetch-site")
 """Headers that decide. Of doubled ones, this server and another may read another one."""
 _LARGEST_HEAD = 65_536
-"""Bytes of a target with all headers, as h11 and httpx limit them: httptools has no limit, and to search a megabyte of
-encodings would keep all others waiting for two seconds. Clients send a few thousand.
+"""Bytes of a target with all headers, as h11 and httpx limit them: httptools has no limit for headers, and to search a
+megabyte of encodings would keep all others waiting for two seconds. Clients send a few thousand.
 """
 _UPGRADE = 426
 _NOT_FOR_YOU = "this proxy is not for you: send its token, from the machine that it runs on"
@@ -59,11 +59,11 @@ class Gate:
             RefusedHereError: It is not let in.
         """
         headers, counts = dict(scope["headers"]), Counter(name for name, _ in scope["headers"])
+        if counts[b"upgrade"]:
+            raise RefusedHereError(_UPGRADE, "no WebSocket, no HTTP/2: send the request without `Upgrade`")
         size = len(_target(scope)) + len(scope["query_string"])
         if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _LARGEST_HEAD:
             raise RefusedHereError(431, f"the target and the headers have more than {_LARGEST_HEAD:,} bytes")
-        if counts[b"upgrade"]:
-            raise RefusedHereError(_UPGRADE, "no WebSocket, no HTTP/2: send the request without `Upgrade`")
         for name in _OF_THE_GATE:
             if counts[name] > 1:
                 raise RefusedHereError(400, f"the header `{name.decode()}` is there {counts[name]} times: send one")
