@@ -134,11 +134,11 @@ def test_answer_that_breaks_off_at_once_is_an_error(provider, proxy_of, status):
 
 @pytest.mark.parametrize("target", ["/v1/models/x#y", "/v1/models/" + "x" * 65_530])
 def test_address_that_cannot_be_used_is_an_error_of_the_client(provider, proxy_of, target):
-    """The fast parser accepts both: it drops what follows a `#`."""
+    """The fast parser accepts the first: it drops what follows a `#`. 431: the head came at once, and was read."""
     proxy = proxy_of(provider.url, plain=True)
     with socket.create_connection(("127.0.0.1", int(proxy.url.rpartition(":")[2]))) as client:
         client.sendall(f"GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
-        assert client.recv(12) == b"HTTP/1.1 400"
+        assert client.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 431")
     assert provider.got == []
 
 
