@@ -18,6 +18,7 @@ from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
 from backscroll.integrations.proxy.managing import Managing
 from backscroll.integrations.proxy.protocol import Protocol
+from backscroll.integrations.proxy.refusal import RefusedHereError
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.upstream import Upstream
@@ -25,14 +26,6 @@ from backscroll.notices import warn
 from backscroll.tokens.responses import read_usage
 
 _COUNTING = "/count_tokens"
-
-
-class _RefusedHereError(Exception):
-    """A request is not sent."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 class HandingOn:
@@ -54,6 +47,7 @@ class HandingOn:
         """Answer a request."""
         report = Report(incoming.method, incoming.path, client_name(incoming.headers.get("user-agent", "")))
         try:
+            self._upstream.address_of(incoming)  # before anything of it is stored
             raw, is_whole = await incoming.read()
             if is_whole:
                 await _while_client_stays(incoming, self._answer(incoming, raw, send, report))
@@ -61,7 +55,7 @@ class HandingOn:
                 await self._hand_on(incoming, _all_of(raw, incoming), None, send, report)
         except ClientLeft:
             return
-        except _RefusedHereError as refused:
+        except RefusedHereError as refused:
             report.what, report.status, report.why = outcomes.REFUSED, refused.status, str(refused)
             await _answer_here(send, refused)
         except Exception as error:  # the server closes the connection, so that no client takes it for the whole answer
@@ -102,7 +96,7 @@ class HandingOn:
         except Exception as error:
             report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
             if self._settings.strict:
-                raise _RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
+                raise RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
             return None, raw
         return self._prepared(exchange, raw, report)
 
@@ -127,12 +121,10 @@ class HandingOn:
                     shorter = await self._handed_on(response, exchange, send, report)
                 finally:
                     await response.aclose()
-            except httpx.InvalidURL as error:
-                raise _RefusedHereError(400, f"the request has an address that cannot be used: {error}") from error
             except httpx.TransportError as error:
                 if report.status:  # the client has the beginning of the answer
                     raise
-                raise _RefusedHereError(
+                raise RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
             if shorter is None:
@@ -212,7 +204,7 @@ async def _all_of(read: bytes, incoming: Incoming) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _answer_here(send: Send, refused: _RefusedHereError) -> None:
+async def _answer_here(send: Send, refused: RefusedHereError) -> None:
     """Answer with an error in a shape that the clients of all APIs read."""
     error = {"type": "error", "error": {"type": "api_error", "message": str(refused)}}
     headers = [(b"content-type", b"application/json")]
