@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from backscroll.integrations.proxy.credentials import without_keys
 from backscroll.integrations.proxy.destinations import Destinations
 from backscroll.integrations.proxy.paths import climbs
 from backscroll.integrations.proxy.refusal import RefusedHereError
@@ -183,6 +184,13 @@ def test_refusal_says_why_and_names_no_secret(provider, proxy_of):
     assert proxy.outcomes(4) == ["refused"] * 4
     assert words in proxy.reports[-1].why
     assert (provider.got, list(store.sessions())) == ([], [])
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+@pytest.mark.parametrize("key", [ANT, PROJ, OLD])
+def test_log_names_no_key_in_a_path(key, times):
+    assert without_keys(f"/v1/files/{_encoded(key, times)}/content") == "/v1/files/sk-.../content"
+    assert without_keys("/v1/sk-1/%2Fa") == "/v1/sk-1/%2Fa"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ _ISSUERS = (
 """Searched in log-in tokens (JSON Web Tokens): they name who issued them, and for whom, by addresses."""
 _OTHER = re.compile(rb"sk-(?<![a-z0-9_-]sk-)(?!ant-)")
 """Keys of gateways and of smaller providers begin with `sk-`, as OpenAI's do."""
+_IN_TEXT = re.compile(r"sk-[\w%-]{4,}", re.IGNORECASE)
 _FOR_KEYS = frozenset((b"authorization", b"x-api-key", b"api-key"))
 _IN_BASE_64 = re.compile(rb"[A-Za-z0-9_+/-]{8,}")
 
@@ -54,6 +55,12 @@ class Credentials:
         """Whether there is a key that begins with `sk-` and not with `sk-ant-`."""
         self.speaks_anthropic = b"\nanthropic-" in b"\n" + names and Provider.ANTHROPIC not in by_value
         """Whether a header `anthropic-*` is there, and no key of Anthropic."""
+
+
+def without_keys(path: str) -> str:
+    """Return a path for a line of the log, without the keys in it."""
+    found = (decoded(path.encode()) or b"").decode("utf-8", "replace")
+    return _IN_TEXT.sub("sk-...", found) if _IN_TEXT.search(found) else path
 
 
 def _shown(text: bytes, patterns: Iterable[tuple[re.Pattern[bytes], Provider, str]]) -> dict[Provider, str]:

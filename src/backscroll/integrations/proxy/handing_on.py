@@ -13,6 +13,7 @@ from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, decoded
 from backscroll.integrations.proxy.clients import client_name
+from backscroll.integrations.proxy.credentials import without_keys
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
@@ -45,7 +46,9 @@ class HandingOn:
 
     async def __call__(self, incoming: Incoming, send: Send) -> None:
         """Answer a request."""
-        report = Report(incoming.method, incoming.path, client_name(incoming.headers.get("user-agent", "")))
+        report = Report(
+            incoming.method, without_keys(incoming.path), client_name(incoming.headers.get("user-agent", ""))
+        )
         try:
             self._upstream.address_of(incoming)  # before anything of it is stored
             raw, is_whole = await incoming.read()
