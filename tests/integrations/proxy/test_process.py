@@ -14,7 +14,8 @@ import pytest
 
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 from tests.integrations.proxy.harness import Running
-from tests.integrations.proxy.recording import counted, message, stream
+from tests.integrations.proxy.raw import chunked, raw_status
+from tests.integrations.proxy.recording import counted, message, recording, stream
 
 BUDGET = 4_000
 
@@ -97,6 +98,9 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path):
     with serving(provider.url, "--store", str(tmp_path / "a.db"), COLUMNS="60") as (proxy, process):
         ask(proxy, turns(30))
         proxy.client.get("/v1/models")
+        for _ in range(4):
+            body, headers = body_of(turns(3), compaction={"type": "summarize"}), {"user-agent": "agent/1.0 (linux)"}
+            proxy.client.post("/v1/messages", content=body, headers=headers)
         process.send_signal(signal.SIGINT)
         printed = process.stdout.read()
         assert process.wait(20) == 0
@@ -104,7 +108,28 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path):
     assert max(map(len, lines[lines.index("Press Ctrl+C to end.") :])) <= 60
     assert "compacted" in printed
     assert "GET /v1/models" in printed
-    assert "2 requests: 1 compacted, 1 passed on" in printed
+    assert "6 requests: 1 compacted, 4 left alone, 1 passed on" in printed
+    words = " ".join(printed.split())
+    assert words.count("has a budget of 4,000 tokens: as you set it") == 1
+    assert words.count("no request of agent/1.0 is managed: the provider shortens the conversation") == 1
+    assert "not managed: agent/1.0, 4 requests" in lines
+
+
+def test_command_keeps_two_providers_apart_and_reads_no_trailers(provider, tmp_path):
+    """It serves with the parser that the other tests use, and takes the paths that the user allows."""
+    with (
+        recording() as other,
+        serving(provider.url, "--openai-upstream", other.url, "--allow-path", "/x/*") as (proxy, _),
+    ):
+        late = chunked(body_of(turns(1)), "x-late: 1", "host: 127.0.0.1")
+        parts = ("POST /v1/messages", "transfer-encoding: chunked")
+        assert raw_status(proxy.url, *parts, "Host: HOST", body=late) == 200
+        assert raw_status(proxy.url, *parts, "Host: evil.example", body=late) == 403
+        assert proxy.client.get("/x/y", headers={"authorization": "Bearer t"}).status_code == 200
+        assert proxy.client.get("/v1/responses", headers={"x-api-key": "k"}).status_code == 400
+        assert proxy.client.get("/other").status_code == 404
+    assert [(got.path, got.header("x-late")) for got in provider.got] == [("/v1/messages", None)]
+    assert [got.path for got in other.got] == ["/x/y"]
 
 
 @pytest.mark.parametrize("streams", [100, pytest.param(1_000, marks=pytest.mark.long)])

@@ -40,9 +40,11 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
 @click.option("--anthropic-upstream", "anthropic", default="https://api.anthropic.com", show_default=True,
               metavar="URL", help="Where requests of Anthropic's API go.")  # fmt: skip
 @click.option("--openai-upstream", "openai", default="https://api.openai.com", show_default=True, metavar="URL",
-              help="Where all other requests go.")  # fmt: skip
+              help="Where requests of OpenAI's API go.")  # fmt: skip
+@click.option("--allow-path", "allow_paths", multiple=True, metavar="PATH",
+              help="Let a path go to OpenAI's address: /v1/rerank, or /x/* for all below. Repeatable.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
-              help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
+              help="Input tokens of a request: 150000 or 150k. Default: by the client and the model.")  # fmt: skip
 @redact_options("stored and written in views")
 @click.option("--shadow", is_flag=True, help="Send each request as it came, and print what would have been sent.")
 @click.option(
@@ -55,6 +57,7 @@ def serve_command(
     host: str,
     anthropic: str,
     openai: str,
+    allow_paths: tuple[str, ...],
     budget: int | None,
     kinds: list[str],
     patterns: tuple[str, ...],
@@ -64,7 +67,7 @@ def serve_command(
     """Run between agents and their providers, and send views where conversations grow too long.
 
     Speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view goes on byte
-    for byte. Keys pass through and are never stored. Ends with Ctrl+C.
+    for byte. Keys pass through, each to its own provider, and are never stored. Ends with Ctrl+C.
     """
     proxy = _room()
     token = os.environ.get(TOKEN) or None
@@ -74,7 +77,9 @@ def serve_command(
         store = None if place is None else places.writable(os.path.expanduser(place))
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
-            settings = proxy.ProxySettings(store, budget, anthropic, openai, shadow, strict, token, options=options)
+            settings = proxy.ProxySettings(
+                store, budget, anthropic, openai, shadow, strict, token, allow_paths=allow_paths, options=options
+            )
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
             if store is not None:
@@ -118,7 +123,7 @@ def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str
     config = uvicorn.Config(
         proxy.make_app(settings, log=log.add, totals=totals), log_level="critical", access_log=False,
         server_header=False, date_header=False, ws="none", lifespan="on", timeout_keep_alive=75,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=5, http=proxy.http_protocol(),
     )  # fmt: skip  # one setting a line would hide the call
     with listening, suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])

@@ -12,11 +12,14 @@ from starlette.types import Send
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, decoded
+from backscroll.integrations.proxy.clients import client_name
+from backscroll.integrations.proxy.credentials import without_keys
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
 from backscroll.integrations.proxy.managing import Managing
 from backscroll.integrations.proxy.protocol import Protocol
+from backscroll.integrations.proxy.refusal import RefusedHereError
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.upstream import Upstream
@@ -24,14 +27,6 @@ from backscroll.notices import warn
 from backscroll.tokens.responses import read_usage
 
 _COUNTING = "/count_tokens"
-
-
-class _RefusedHereError(Exception):
-    """A request is not sent."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 class HandingOn:
@@ -51,8 +46,11 @@ class HandingOn:
 
     async def __call__(self, incoming: Incoming, send: Send) -> None:
         """Answer a request."""
-        report = Report(incoming.method, incoming.path)
+        report = Report(
+            incoming.method, without_keys(incoming.path), client_name(incoming.headers.get("user-agent", ""))
+        )
         try:
+            self._upstream.address_of(incoming)  # before anything of it is stored
             raw, is_whole = await incoming.read()
             if is_whole:
                 await _while_client_stays(incoming, self._answer(incoming, raw, send, report))
@@ -60,7 +58,7 @@ class HandingOn:
                 await self._hand_on(incoming, _all_of(raw, incoming), None, send, report)
         except ClientLeft:
             return
-        except _RefusedHereError as refused:
+        except RefusedHereError as refused:
             report.what, report.status, report.why = outcomes.REFUSED, refused.status, str(refused)
             await _answer_here(send, refused)
         except Exception as error:  # the server closes the connection, so that no client takes it for the whole answer
@@ -87,6 +85,7 @@ class HandingOn:
         except MessageError as error:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
+        report.messages = len(body.items)
         try:
             if incoming.path.endswith(_COUNTING):
                 counted = self._managing.counted(protocol, incoming.headers, body)
@@ -100,7 +99,7 @@ class HandingOn:
         except Exception as error:
             report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
             if self._settings.strict:
-                raise _RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
+                raise RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
             return None, raw
         return self._prepared(exchange, raw, report)
 
@@ -108,7 +107,7 @@ class HandingOn:
         if exchange is None:
             report.what, report.why = outcomes.LEFT_ALONE, "it looks back at an earlier part of its conversation"
             return None, raw
-        report.session, report.model = exchange.name, exchange.model
+        report.session, report.model, report.budget = exchange.name, exchange.model, exchange.budget
         report.what, report.sent_bytes = outcomes.AS_IT_CAME, len(exchange.content)
         if exchange.is_rewritten:
             report.what = outcomes.SHADOW if self._settings.shadow else outcomes.COMPACTED
@@ -125,12 +124,10 @@ class HandingOn:
                     shorter = await self._handed_on(response, exchange, send, report)
                 finally:
                     await response.aclose()
-            except httpx.InvalidURL as error:
-                raise _RefusedHereError(400, f"the request has an address that cannot be used: {error}") from error
             except httpx.TransportError as error:
                 if report.status:  # the client has the beginning of the answer
                     raise
-                raise _RefusedHereError(
+                raise RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
             if shorter is None:
@@ -210,7 +207,7 @@ async def _all_of(read: bytes, incoming: Incoming) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _answer_here(send: Send, refused: _RefusedHereError) -> None:
+async def _answer_here(send: Send, refused: RefusedHereError) -> None:
     """Answer with an error in a shape that the clients of all APIs read."""
     error = {"type": "error", "error": {"type": "api_error", "message": str(refused)}}
     headers = [(b"content-type", b"application/json")]
