@@ -8,6 +8,7 @@ from backscroll.integrations.proxy.noting import folder_in
 from backscroll.integrations.proxy.protocol import Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.manager.base import MAIN
+from backscroll.tokens.known_models import LONGEST_NAME
 from backscroll.tokens.windows import window_of
 
 _MARGIN = 1_000
@@ -56,7 +57,7 @@ def _call(
 ) -> ModelCall:
     fields = body.fields
     model, tools = fields.get("model"), fields.get("tools")
-    lane = model if isinstance(model, str) and model else MAIN
+    lane = model if isinstance(model, str) and 0 < len(model) <= LONGEST_NAME else MAIN
     if budget is None:
         budget = _budget(lane, protocol.max_output(fields), is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""))
     usable = tools if isinstance(tools, list) and all(isinstance(each, dict) for each in tools) else None
