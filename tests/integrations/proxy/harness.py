@@ -37,7 +37,7 @@ def proxied(provider: str, *, plain: bool = False, **settings: object) -> Iterat
         listening.bind(("127.0.0.1", 0))
         running = Running(listening.getsockname()[1])
         app = make_app(
-            ProxySettings(anthropic=provider, openai=provider, **settings),
+            ProxySettings(**{"anthropic": provider, "openai": provider, **settings}),
             log=running.reports.append,
             totals=running.totals,
         )

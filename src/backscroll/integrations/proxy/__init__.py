@@ -15,6 +15,7 @@ requests, go on byte for byte.
 - `noting.py`          when a message came, and where its agent works
 - `marks.py`          marks for Anthropic's prompt cache
 - `answer.py`         usage and refusals, read from a copy of an answer
+- `pieces.py`         the bytes of an answer, and how long to wait for them
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on
 - `report.py`         what is reported of each request
 - `settings.py`       what a proxy is set up with

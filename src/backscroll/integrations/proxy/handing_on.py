@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 import httpx
@@ -11,11 +11,12 @@ from starlette.types import Send
 
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
-from backscroll.integrations.proxy.answer import AnswerReader, decoded
+from backscroll.integrations.proxy.answer import AnswerReader, error_text
 from backscroll.integrations.proxy.exchange import Exchange
-from backscroll.integrations.proxy.headers import of_answer
+from backscroll.integrations.proxy.headers import is_answer, of_answer
 from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
 from backscroll.integrations.proxy.managing import Managing
+from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.protocol import Protocol
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
@@ -24,6 +25,19 @@ from backscroll.notices import warn
 from backscroll.tokens.responses import read_usage
 
 _COUNTING = "/count_tokens"
+_LONGEST_ERROR = 1_000_000
+"""Bytes of an error that are held back until they are read. What follows is handed on as it comes."""
+_FOR_ERROR = 10.0
+"""Seconds for which an error is held back. Less would hand on refusals of slow providers instead of a shorter request;
+more would let the client wait for an error that never ends.
+"""
+_FOR_FIRST_EVENT = 0.5
+"""Seconds for which the head of a stream waits for its first bytes, which may refuse the request: providers that refuse
+in a stream do so at once. More would keep clients waiting that show when a model begins to think.
+"""
+
+
+_MALFORMED = "the provider's answer broke off before it began, or is no valid HTTP"
 
 
 class _RefusedHereError(Exception):
@@ -130,6 +144,8 @@ class HandingOn:
             except httpx.TransportError as error:
                 if report.status:  # the client has the beginning of the answer
                     raise
+                if isinstance(error, httpx.RemoteProtocolError):  # whose text may quote the answer
+                    raise _RefusedHereError(502, _MALFORMED) from error
                 raise _RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
@@ -143,27 +159,29 @@ class HandingOn:
     ) -> bytes | None:
         """Hand on an answer. Returns what to send instead, if the provider refused the request as too long."""
         headers, status = response.headers, response.status_code
+        if not is_answer(status, headers.raw):
+            raise _RefusedHereError(502, _MALFORMED)
         encoding = headers.get("content-encoding", "").lower()
         reader = AnswerReader(headers.get("content-type", ""), encoding)
-        chunks = response.aiter_raw()
-        read: list[bytes] = []
-        if exchange is not None and status >= 400:
-            read = [chunk async for chunk in chunks]
-            if await _shortened(exchange, decoded(b"".join(read), encoding)):
-                return exchange.content
-        elif exchange is not None:  # the first bytes may hold a refusal, and nothing was handed on yet
-            read = [await anext(chunks, b"")]
-            reader.feed(read[0])
-            if reader.rejection is not None and await _shortened(exchange, str(reader.rejection)):
-                return exchange.content
-        report.status = status
-        await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
-        for chunk in read:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        async for chunk in chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            if exchange is not None:
-                reader.feed(chunk)
+        async with aclosing(Pieces(response.aiter_raw())) as pieces:
+            read: list[bytes] = []
+            if exchange is not None and status >= 400:
+                read = await pieces.beginning(_LONGEST_ERROR, _FOR_ERROR)
+                if await _shortened(exchange, error_text(b"".join(read), encoding)):
+                    return exchange.content
+            elif exchange is not None and reader.is_stream:  # its first bytes may hold a refusal
+                read = await pieces.beginning(1, _FOR_FIRST_EVENT)
+                reader.feed(b"".join(read))
+                if reader.rejection is not None and await _shortened(exchange, str(reader.rejection)):
+                    return exchange.content
+            report.status = status
+            await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
+            for chunk in read:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            async for chunk in pieces.rest():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                if exchange is not None and status < 400:
+                    reader.feed(chunk)
         await send({"type": "http.response.body", "body": b""})
         if exchange is not None and status < 400:
             _observe(exchange, reader, report)
