@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,7 +12,9 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+import uvicorn
 
+from backscroll.cli.serve.server import Server
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 from tests.integrations.proxy.harness import Running
 from tests.integrations.proxy.recording import counted, message, stream
@@ -34,21 +37,15 @@ def serving(provider, *options, **environment):
             assert port, address + process.stdout.read()
             running = Running(int(port[1]))
             with running.client:
-                _wait_for(running.client)
                 yield running, process
         finally:
             process.kill()
 
 
-def _wait_for(client):
-    """Wait until the process listens: it prints its address before."""
-    for _ in range(2_000):
-        try:
-            client.get("/backscroll/status")
-        except httpx.ConnectError:
-            threading.Event().wait(0.005)
-        else:
-            return
+def test_address_is_printed_when_it_is_listened_at(provider):
+    """A script that reads the line may begin at once."""
+    with serving(provider.url) as (proxy, _):
+        assert proxy.client.get("/backscroll/status").status_code == 200
 
 
 def test_killed_proxy_goes_on_where_it_was(provider, tmp_path):
@@ -93,11 +90,13 @@ def test_commands_read_the_store_while_the_proxy_runs(provider, tmp_path):
     assert ["t29.txt" in text for text in shown] == [False, True]
 
 
-def test_end_says_what_all_requests_came_to(provider, tmp_path):
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
+def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
+    """And closes the store, whose log of pages is gone then."""
     with serving(provider.url, "--store", str(tmp_path / "a.db"), COLUMNS="60") as (proxy, process):
         ask(proxy, turns(30))
         proxy.client.get("/v1/models")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ended_by)
         printed = process.stdout.read()
         assert process.wait(20) == 0
     lines = printed.splitlines()
@@ -105,6 +104,38 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path):
     assert "compacted" in printed
     assert "GET /v1/models" in printed
     assert "2 requests: 1 compacted, 1 passed on" in printed
+    assert not list(tmp_path.glob("*-wal"))
+
+
+@pytest.mark.parametrize("head", [b"", b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-a: "])
+@pytest.mark.parametrize("http", ["httptools", "h11"])
+def test_connection_whose_request_never_comes_is_closed(http, head):
+    """The first of a connection, and one after another."""
+    ready, served = threading.Event(), []
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            await asyncio.sleep(0.6)  # an answer may take longer than a head
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+            await send({"type": "http.response.body", "body": b"ok"})
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(app, http=http, log_level="critical", lifespan="off", timeout_keep_alive=75)
+        server = Server(config, ready.set, for_head=0.3)
+        serving = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        serving.start()
+        assert ready.wait(20)
+        for earlier in (0, 1):
+            with socket.create_connection(listening.getsockname(), timeout=20) as client:
+                if earlier:
+                    client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                    while not served or not served[-1].endswith(b"ok"):
+                        served.append(client.recv(4_096))
+                if head or not earlier:  # a connection without a byte after an answer is kept alive
+                    client.sendall(head)
+                    assert client.recv(1) == b""
+        server.should_exit = True
+        serving.join(20)
 
 
 @pytest.mark.parametrize("streams", [100, pytest.param(1_000, marks=pytest.mark.long)])

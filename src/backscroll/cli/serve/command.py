@@ -64,7 +64,7 @@ def serve_command(
     """Run between agents and their providers, and send views where conversations grow too long.
 
     Speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view goes on byte
-    for byte. Keys pass through and are never stored. Ends with Ctrl+C.
+    for byte. Keys pass through and are never stored. Ends with Ctrl+C or SIGTERM.
     """
     proxy = _room()
     token = os.environ.get(TOKEN) or None
@@ -108,20 +108,22 @@ def _listening(host: str, port: int) -> socket.socket:
 def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str, place: str | None) -> None:
     import uvicorn  # noqa: PLC0415  needs an extra
 
+    from backscroll.cli.serve.server import Server, ended_by_terminate  # noqa: PLC0415  needs it too
+
     log, totals = RequestLog(screen.write, get_terminal_size((100, 24)).columns), proxy.Totals()
     warnings.filterwarnings("ignore", "the provider refused a request of lane", BackscrollWarning)  # the log says it
     warnings.showwarning = lambda message, *_: log.note(str(message))
     port = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     prefix = "" if settings.token is None else "/$" + TOKEN
-    screen.write(_greeting(f"http://{shown}:{port}{prefix}", place, settings))
+    greeting = _greeting(f"http://{shown}:{port}{prefix}", place, settings)
     config = uvicorn.Config(
         proxy.make_app(settings, log=log.add, totals=totals), log_level="critical", access_log=False,
         server_header=False, date_header=False, ws="none", lifespan="on", timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
     )  # fmt: skip  # one setting a line would hide the call
-    with listening, suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+    with listening, suppress(KeyboardInterrupt), ended_by_terminate():
+        Server(config, lambda: screen.write(greeting)).run(sockets=[listening])
     log.sum_up(totals)
 
 
