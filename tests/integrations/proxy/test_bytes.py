@@ -118,15 +118,6 @@ def test_headers_for_the_proxy_are_not_handed_on(provider, proxy_of):
     assert [provider.got[0].header(name) for name in ("x-backscroll-session", "x-hop", "te")] == [None] * 3
 
 
-def test_compressed_request_is_not_read(provider, proxy_of):
-    packed = gzip.compress(ODD)
-    proxy = proxy_of(provider.url)
-    proxy.client.post("/v1/messages", content=packed, headers={"content-encoding": "gzip"})
-    assert provider.got[0].body == packed
-    assert provider.got[0].header("content-encoding") == "gzip"
-    assert proxy.outcomes() == ["left alone"]
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_stream_is_handed_on_byte_for_byte(provider, proxy_of, path):
     pieces = (

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from backscroll.integrations.proxy.answer import AnswerReader, error_text
-from tests.integrations.proxy.conversations import ask, body_of, turns
+from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.raw import raw
 from tests.integrations.proxy.recording import message, recording
@@ -70,8 +70,12 @@ def test_answer_that_is_torn_is_never_whole_at_the_client(proxy_of, stack, piece
 def test_length_of_an_answer_in_chunks_does_not_count(proxy_of, stack):
     """The chunks do, by RFC 9112, 6.3: a client that believed the other would take a part for the whole."""
     body = message()
-    pieces = [HEAD + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)]
-    answer = proxy_of(stack.enter_context(raw(lambda: pieces)).url).client.post("/v1/messages", content=body_of(turns(1)))
+    pieces = [
+        HEAD + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    ]
+    answer = proxy_of(stack.enter_context(raw(lambda: pieces)).url).client.post(
+        "/v1/messages", content=body_of(turns(1))
+    )
     assert answer.content == body
     assert "content-length" not in answer.headers
 

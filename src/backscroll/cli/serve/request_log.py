@@ -26,6 +26,7 @@ class Reported(Protocol):
     model: str
     received_bytes: int
     sent_bytes: int
+    view_bytes: int
     refusals: int
     status: int
     input_tokens: int
@@ -40,6 +41,7 @@ class Summed(Protocol):
     refusals: int
     received_bytes: int
     sent_bytes: int
+    view_bytes: int
     input_tokens: int
     cached_tokens: int
 
@@ -66,7 +68,7 @@ class RequestLog:
         cached = f"{request.cached_tokens / request.input_tokens:.0%}" if request.input_tokens else ""
         self._line(
             f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if has_body else "",
-            size(request.sent_bytes) if has_body else "", f"{request.input_tokens:,}" if request.input_tokens else "",
+            size(request.view_bytes or request.sent_bytes) if has_body else "", f"{request.input_tokens:,}" if request.input_tokens else "",
             cached, request.model or request.path,
         )  # fmt: skip  # one column a value would hide the call
         if self._width < _WITH_PATH and not request.model:
@@ -87,6 +89,9 @@ class RequestLog:
         if totals.received_bytes:
             saved = 1 - totals.sent_bytes / totals.received_bytes
             lines.append(f"{size(totals.received_bytes)} received, {size(totals.sent_bytes)} sent ({saved:.0%} less)")
+        if totals.view_bytes != totals.sent_bytes:
+            would_save = 1 - totals.view_bytes / totals.received_bytes
+            lines.append(f"views would have had {size(totals.view_bytes)} ({would_save:.0%} less than received)")
         if totals.input_tokens:
             cached = totals.cached_tokens / totals.input_tokens
             lines.append(

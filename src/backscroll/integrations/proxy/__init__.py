@@ -10,6 +10,7 @@ requests, go on byte for byte.
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
 - `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
+- `unpacking.py`      bodies that a client compressed
 - `json_text.py`      where values are in a JSON text; `given.py` and `spelling.py` keep the client's spelling
 - `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
 - `noting.py`          when a message came, and where its agent works

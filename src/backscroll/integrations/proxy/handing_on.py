@@ -14,12 +14,13 @@ from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, error_text
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import is_answer, of_answer
-from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
+from backscroll.integrations.proxy.incoming import LARGEST, ClientLeft, Incoming
 from backscroll.integrations.proxy.managing import Managing
 from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.protocol import Protocol
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError
 from backscroll.integrations.proxy.upstream import Upstream
 from backscroll.notices import warn
 from backscroll.tokens.responses import read_usage
@@ -97,15 +98,21 @@ class HandingOn:
         """Return the request with its view, if it is managed, and the bytes to send."""
         report.received_bytes = report.sent_bytes = len(raw)
         try:
-            body = await self._managing.read(protocol, raw)
+            body = await self._managing.read(protocol, raw, incoming.headers.get("content-encoding", ""))
+        except UnpackedTooLargeError as error:
+            raise _RefusedHereError(413, f"the body has more than {LARGEST:,} bytes when it is unpacked") from error
         except MessageError as error:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
+        report.received_bytes = report.sent_bytes = len(body.raw)
         try:
             if incoming.path.endswith(_COUNTING):
                 counted = self._managing.counted(protocol, incoming.headers, body)
-                report.what, report.sent_bytes = outcomes.COUNTED, len(counted or raw)
-                return None, raw if counted is None or self._settings.shadow else counted
+                report.what = outcomes.COUNTED
+                if counted is None or self._settings.shadow:
+                    return None, raw
+                report.sent_bytes = len(counted)
+                return None, counted
             report.why = protocol.left_alone(incoming.headers, body.fields, body.items) or ""
             if report.why:
                 report.what = outcomes.LEFT_ALONE
@@ -123,10 +130,14 @@ class HandingOn:
             report.what, report.why = outcomes.LEFT_ALONE, "it looks back at an earlier part of its conversation"
             return None, raw
         report.session, report.model = exchange.name, exchange.model
-        report.what, report.sent_bytes = outcomes.AS_IT_CAME, len(exchange.content)
+        report.what = outcomes.AS_IT_CAME
         if exchange.is_rewritten:
             report.what = outcomes.SHADOW if self._settings.shadow else outcomes.COMPACTED
-        return (None, raw) if self._settings.shadow else (exchange, exchange.content)
+        if self._settings.shadow:
+            report.view_bytes = len(exchange.content)
+            return None, raw
+        report.sent_bytes = len(exchange.content)
+        return exchange, exchange.content if exchange.is_rewritten else raw
 
     async def _hand_on(
         self, incoming: Incoming, content: Any, exchange: Exchange | None, send: Send, report: Report

@@ -17,15 +17,20 @@ _FOR_US = frozenset((b"host", b"expect", b"x-backscroll-token", b"x-backscroll-s
 """Headers of a request that are for the server which it reaches."""
 
 
-def of_request(given: Iterable[tuple[bytes, bytes]], length: int | None, *, is_read: bool) -> Pairs:
+def of_request(
+    given: Iterable[tuple[bytes, bytes]], length: int | None, *, is_read: bool, is_own: bool = True
+) -> Pairs:
     """Return the headers of a request to the provider. Its client adds `host`.
 
     Args:
         given: Those of the client, in lower case.
         length: Bytes of the body, if it is known here. `None`: as the client says.
         is_read: Whether the answer is read here: it must then come in an encoding that can be read.
+        is_own: Whether the body is the client's own. Any other one is sent unpacked.
     """
     dropped = _FOR_US | ({b"content-length"} if length is not None else set())
+    if not is_own:
+        dropped |= {b"content-encoding"}
     found = _handed_on(given, dropped)
     if length is not None:
         found.append((b"content-length", str(length).encode()))

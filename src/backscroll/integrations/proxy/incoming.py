@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from starlette.types import Receive, Scope
 
 LARGEST = 64_000_000
-"""Bytes of a body that is read as a whole. Providers accept up to 32 MB; a larger one is handed on as it comes."""
+"""Bytes of a body that is read as a whole, as it comes and unpacked. Providers accept up to 32 MB; a larger one is handed on as it comes.
+"""
 
 
 class ClientLeft(Exception):
@@ -27,6 +28,8 @@ class Incoming:
         self.path: str = scope["path"]
         self.pairs: list[tuple[bytes, bytes]] = list(scope["headers"])
         self.headers: dict[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.pairs}
+        self.body: bytes | None = None
+        """All of the body as it came, once it was read. `None`: it is too large."""
         self._is_read = False
 
     async def read(self) -> tuple[bytes, bool]:
@@ -41,7 +44,9 @@ class Incoming:
             size += len(chunk)
             if size > LARGEST:
                 break
-        return b"".join(chunks), self._is_read
+        read = b"".join(chunks)
+        self.body = read if self._is_read else None
+        return read, self._is_read
 
     async def rest(self) -> AsyncIterator[bytes]:
         """Yield what was not read of the body.

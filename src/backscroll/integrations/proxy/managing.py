@@ -12,6 +12,7 @@ from backscroll.integrations.conversations import OF_STORES, Conversations
 from backscroll.integrations.proxy.anthropic import Anthropic
 from backscroll.integrations.proxy.conversation import ProxiedConversation
 from backscroll.integrations.proxy.exchange import Exchange
+from backscroll.integrations.proxy.incoming import LARGEST
 from backscroll.integrations.proxy.lines import Lines
 from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.openai import Chat, Responses
@@ -19,6 +20,7 @@ from backscroll.integrations.proxy.protocol import Headers, Protocol
 from backscroll.integrations.proxy.request_body import RequestBody, text_of
 from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.unpacking import unpacked
 from backscroll.notices import warn
 from backscroll.view.cache_marks import without_marks
 
@@ -60,12 +62,20 @@ class Managing:
         """Return the API of a request that holds a conversation."""
         return next((each for each in self._protocols if each.path.fullmatch(path)), None)
 
-    async def read(self, protocol: Protocol, raw: bytes) -> RequestBody:
+    async def read(self, protocol: Protocol, raw: bytes, encoding: str) -> RequestBody:
         """Read a body.
+
+        Args:
+            protocol: Its API.
+            raw: The body as it came.
+            encoding: Its `content-encoding`.
 
         Raises:
             MessageError: It holds no conversation.
+            UnpackedTooLargeError: It is too large when it is unpacked.
         """
+        if encoding:
+            raw = await asyncio.to_thread(unpacked, raw, encoding, LARGEST)
         if len(raw) < _LARGE:
             return RequestBody(raw, protocol.list_key, self._seen)
         return await asyncio.to_thread(RequestBody, raw, protocol.list_key, self._seen)
