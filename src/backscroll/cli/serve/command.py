@@ -43,6 +43,8 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
               help="Where all other requests go.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
               help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
+@click.option("--store-timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
+              metavar="SECONDS", help="Go on in memory if the store takes longer than this.")  # fmt: skip
 @redact_options("stored and written in views")
 @click.option("--shadow", is_flag=True, help="Send each request as it came, and print what would have been sent.")
 @click.option(
@@ -56,6 +58,7 @@ def serve_command(
     anthropic: str,
     openai: str,
     budget: int | None,
+    store_timeout: float,
     kinds: list[str],
     patterns: tuple[str, ...],
     shadow: bool,
@@ -74,7 +77,9 @@ def serve_command(
         store = None if place is None else places.writable(os.path.expanduser(place))
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
-            settings = proxy.ProxySettings(store, budget, anthropic, openai, shadow, strict, token, options=options)
+            settings = proxy.ProxySettings(
+                store, budget, anthropic, openai, shadow, strict, token, store_timeout=store_timeout, options=options
+            )
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
             if store is not None:

@@ -64,13 +64,13 @@ class RequestLog:
         if not self._is_begun:
             self._is_begun = True
             self._line("time", "what was done", "received", "sent", "tokens", "cached", "model")
-        has_body = request.received_bytes > 0
+        received = sent = ""
+        if request.received_bytes > 0:
+            received, sent = size(request.received_bytes), size(request.view_bytes or request.sent_bytes)
         cached = f"{request.cached_tokens / request.input_tokens:.0%}" if request.input_tokens else ""
-        self._line(
-            f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if has_body else "",
-            size(request.view_bytes or request.sent_bytes) if has_body else "", f"{request.input_tokens:,}" if request.input_tokens else "",
-            cached, request.model or request.path,
-        )  # fmt: skip  # one column a value would hide the call
+        tokens = f"{request.input_tokens:,}" if request.input_tokens else ""
+        time, did = f"{self._now():%H:%M:%S}", _did(request)
+        self._line(time, did, received, sent, tokens, cached, request.model or request.path)
         if self._width < _WITH_PATH and not request.model:
             self.note(f"{request.method} {request.path}")
         for note in _notes(request):

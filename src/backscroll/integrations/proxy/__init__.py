@@ -6,6 +6,7 @@ requests, go on byte for byte.
 - `application.py`    the server, who may use it, and its totals
 - `handing_on.py`     one request and its answer, which is handed on as it comes
 - `managing.py`       finds the conversation of a request and makes its view
+- `store_rest.py`     when a store that failed is asked again
 - `managed_request.py` what is managed of a request; `exchange.py` what is sent for it, and shorter if it is refused
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it

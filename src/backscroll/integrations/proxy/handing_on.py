@@ -14,7 +14,7 @@ from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, error_text
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import is_answer, of_answer
-from backscroll.integrations.proxy.incoming import LARGEST, ClientLeft, Incoming
+from backscroll.integrations.proxy.incoming import LARGEST, ClientLeft, Incoming, StalledError
 from backscroll.integrations.proxy.managing import Managing
 from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.protocol import Protocol
@@ -25,6 +25,7 @@ from backscroll.integrations.proxy.upstream import Upstream
 from backscroll.notices import warn
 from backscroll.tokens.responses import read_usage
 
+_STALLED = 408
 _COUNTING = "/count_tokens"
 _LONGEST_ERROR = 1_000_000
 """Bytes of an error that are held back until they are read. What follows is handed on as it comes."""
@@ -75,7 +76,10 @@ class HandingOn:
                 await self._hand_on(incoming, _all_of(raw, incoming), None, send, report)
         except ClientLeft:
             return
-        except _RefusedHereError as refused:
+        except (_RefusedHereError, StalledError) as error:
+            if report.status:  # the client has the beginning of the answer
+                raise
+            refused = error if isinstance(error, _RefusedHereError) else _RefusedHereError(_STALLED, str(error))
             report.what, report.status, report.why = outcomes.REFUSED, refused.status, str(refused)
             await _answer_here(send, refused)
         except Exception as error:  # the server closes the connection, so that no client takes it for the whole answer
@@ -243,5 +247,7 @@ async def _answer_here(send: Send, refused: _RefusedHereError) -> None:
     """Answer with an error in a shape that the clients of all APIs read."""
     error = {"type": "error", "error": {"type": "api_error", "message": str(refused)}}
     headers = [(b"content-type", b"application/json")]
+    if refused.status == _STALLED:  # the rest of the request would be taken for the next one
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(error).encode()})

@@ -20,6 +20,7 @@ from backscroll.integrations.proxy.protocol import Headers, Protocol
 from backscroll.integrations.proxy.request_body import RequestBody, text_of
 from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.store_rest import StoreRest
 from backscroll.integrations.proxy.unpacking import unpacked
 from backscroll.notices import warn
 from backscroll.view.cache_marks import without_marks
@@ -56,7 +57,7 @@ class Managing:
             stored = {**options, "store": settings.store}
             self._stored = {each.name: _place(each, stored, settings.store) for each in self._protocols}
         self._seen = SeenMessages()
-        self._rests_until = 0.0
+        self._rest = StoreRest(settings.store_rest)
 
     def protocol_of(self, path: str) -> Protocol | None:
         """Return the API of a request that holds a conversation."""
@@ -90,19 +91,7 @@ class Managing:
             BackscrollError: It cannot be managed.
         """
         request = ManagedRequest(protocol, headers, body, self._settings.budget)
-        place = self._place(protocol)
-        is_stored = place is not self._in_memory[protocol.name]
-        try:
-            async with asyncio.timeout(self._settings.store_timeout if is_stored else None):
-                entered = await _entered(place, request)
-        except (StoreError, TimeoutError) as error:
-            if not is_stored:
-                raise
-            rest, why = self._settings.store_rest, str(error) or "it does not answer"
-            self._rests_until = time.monotonic() + rest
-            warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {why}")
-            place = self._in_memory[protocol.name]
-            entered = await _entered(place, request)
+        place, entered = await self._entered(protocol, request)
         if entered is None:
             yield None
             return
@@ -116,7 +105,8 @@ class Managing:
         nothing is left out.
         """
         request = ManagedRequest(protocol, headers, body)
-        found = self._place(protocol).lines.known(request.group, request.natives)
+        place = self._place(protocol, is_stored=self._rest.is_over(time.monotonic()))
+        found = place.lines.known(request.group, request.natives)
         newest = None if found is None else found.newest
         if newest is None or newest.texts is None:
             return None
@@ -136,10 +126,26 @@ class Managing:
         for place in self._stored.values():
             await asyncio.to_thread(place.conversations.close)
 
-    def _place(self, protocol: Protocol) -> Place:
-        stored = self._stored.get(protocol.name)
-        is_resting = time.monotonic() < self._rests_until
-        return self._in_memory[protocol.name] if stored is None or is_resting else stored
+    async def _entered(self, protocol: Protocol, request: ManagedRequest) -> tuple[Place, Exchange | None]:
+        """Return the prepared exchange and where its conversation is: in memory while the store rests."""
+        in_memory = self._place(protocol, is_stored=False)
+        if protocol.name not in self._stored or not self._rest.begin(time.monotonic()):
+            return in_memory, await _entered(in_memory, request)
+        place, has_answered = self._place(protocol, is_stored=True), False
+        try:
+            async with asyncio.timeout(self._settings.store_timeout):
+                entered = await _entered(place, request)
+            has_answered = True
+        except (StoreError, TimeoutError) as error:
+            rest, why = self._rest.fail(time.monotonic()), str(error) or "it does not answer"
+            warn(f"conversations go on in memory for {rest:.0f} seconds, because the store failed: {why}")
+        finally:
+            self._rest.end(has_answered=has_answered)
+        return (place, entered) if has_answered else (in_memory, await _entered(in_memory, request))
+
+    def _place(self, protocol: Protocol, *, is_stored: bool) -> Place:
+        stored = self._stored.get(protocol.name) if is_stored else None
+        return self._in_memory[protocol.name] if stored is None else stored
 
 
 def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
