@@ -204,7 +204,7 @@ def test_locked_store_is_waited_for_once(provider, proxy_of, tmp_path):
 def test_request_that_never_ends_is_refused(provider, proxy_of, plain, sent_so_far):
     """And its connection ends, because nobody knows where the next request begins."""
     proxy = proxy_of(provider.url, plain=plain, client_timeout=0.2)
-    with socket.create_connection(("127.0.0.1", int(proxy.url.rpartition(":")[2])), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
         head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n"
         client.sendall(head + sent_so_far)
         answer = b"".join(iter(lambda: client.recv(4_096), b""))
@@ -212,3 +212,17 @@ def test_request_that_never_ends_is_refused(provider, proxy_of, plain, sent_so_f
     assert b"0.2 seconds" in answer
     assert proxy.outcomes() == ["refused"]
     assert provider.got == []
+
+
+def test_store_that_failed_is_tried_by_one_request_at_a_time(provider, proxy_of):
+    """All others go on in memory at once."""
+    store = HangingStore()
+    proxy = proxy_of(provider.url, store=store, store_timeout=0.5, store_rest=0.0)
+    try:
+        ask(proxy, turns(1))
+        with ThreadPoolExecutor(5) as clients:
+            assert set(clients.map(lambda name: ask(proxy, turns(1), session=name).status_code, "abcde")) == {200}
+        assert store.asked < 6
+    finally:
+        store.is_back.set()
+        store.thread.shutdown()

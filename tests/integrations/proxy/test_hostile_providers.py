@@ -198,7 +198,7 @@ def test_others_are_served_while_providers_hang(stack):
     proxy = stack.enter_context(proxied(hanging.url, openai=good.url))
     body = body_of(turns(1))
     head = f"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
-    clients = [stack.enter_context(socket.create_connection(address_of(proxy))) for _ in range(200)]
+    clients = [stack.enter_context(socket.create_connection(("127.0.0.1", proxy.port))) for _ in range(200)]
     for number, client in enumerate(clients):
         client.sendall(f"{head}x-claude-code-session-id: s{number}\r\n\r\n".encode() + body)
     assert waits_for(lambda: hanging.requests == 200)
@@ -207,8 +207,3 @@ def test_others_are_served_while_providers_hang(stack):
     ended.set()
     assert {client.recv(12) for client in clients} == {b"HTTP/1.1 502"}
     assert sorted(proxy.outcomes(201)) == ["as it came", *["refused"] * 200]
-
-
-def address_of(proxy):
-    """Where a proxy listens."""
-    return "127.0.0.1", int(proxy.url.rpartition(":")[2])

@@ -1,6 +1,7 @@
 """The command `backscroll serve` as a process of its own: killed in the middle of a stream, and under load."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -8,16 +9,31 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+import warnings
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 import uvicorn
 
+from backscroll.cli.serve.advice import advise
 from backscroll.cli.serve.server import Server
+from backscroll.events import (
+    COMPACTION,
+    COMPACTION_WON_LITTLE,
+    OVERHEAD_LARGE,
+    USAGE_CORRECTED,
+    USAGE_REJECTED,
+    WINDOW_ASSUMED,
+    sentence,
+)
+from backscroll.notices import warn
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 from tests.integrations.proxy.harness import Running
-from tests.integrations.proxy.recording import counted, message, stream
+from tests.integrations.proxy.raw import raw
+from tests.integrations.proxy.recording import Answer, counted, message, stream
+from tests.integrations.proxy.test_streams import waits_for
 
 BUDGET = 4_000
 
@@ -107,6 +123,34 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
     assert not list(tmp_path.glob("*-wal"))
 
 
+def test_warning_of_tools_names_what_a_user_of_serve_can_do(provider):
+    """Tools that take half of the budget."""
+    with serving(provider.url, COLUMNS="200") as (proxy, process):
+        for number in (3, 5):
+            provider.answers.append(Answer(pieces=(message(2_900 + number),)))
+            ask(proxy, turns(1) + turns(1, "more")[1:] * (number // 4))
+        process.send_signal(signal.SIGTERM)
+        printed = " ".join(process.stdout.read().split())
+    assert "switch off tools or MCP servers of the agent that it does not need, or raise --budget" in printed
+    assert "overhead_tokens" not in printed
+    assert "observe_response" not in printed
+
+
+def test_advice_has_the_words_of_its_events():
+    """Each sentence can be filled, and each general warning is silent."""
+    said = []
+    with warnings.catch_warnings(record=True) as warned:
+        heard = advise(said.append)
+        payload = dict.fromkeys(("tokens", "budget", "window", "taken"), 7) | {"lane": "gpt-5", "model": "gpt-5"}
+        payload |= {"made_of": "tools", "reason": "it grows", "reported": 9, "remedy": "x"}
+        for name in (OVERHEAD_LARGE, COMPACTION_WON_LITTLE, WINDOW_ASSUMED, USAGE_REJECTED, USAGE_CORRECTED) * 2:
+            warn(sentence(name, payload))
+            heard(name, payload)
+        heard(COMPACTION, payload)
+    assert len(said) == 5
+    assert warned == []
+
+
 @pytest.mark.parametrize("head", [b"", b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-a: "])
 @pytest.mark.parametrize("http", ["httptools", "h11"])
 def test_connection_whose_request_never_comes_is_closed(http, head):
@@ -164,3 +208,36 @@ def test_streams_at_once_are_all_whole(provider, streams):
         threading.Thread(target=process.stdout.read, daemon=True).start()  # else its pipe is full some time
         found = asyncio.run(every(proxy.url))
     assert found == [b"event: begin %d\n\n" % number + end for number in range(streams)]
+
+
+@pytest.mark.long
+def test_memory_stays_as_it_is_over_5000_requests_while_200_hang(provider, tmp_path):
+    """Of 500 conversations, more than stay open, in a store."""
+    ended = threading.Event()
+
+    def never():
+        ended.wait(600)
+        yield b""
+
+    store = str(tmp_path / "a.db")
+    with ExitStack() as stack:
+        hanging = stack.enter_context(raw(never))
+        stack.callback(ended.set)
+        options = ("--store", store, "--anthropic-upstream", hanging.url)
+        proxy, process = stack.enter_context(serving(provider.url, *options))
+        threading.Thread(target=process.stdout.read, daemon=True).start()  # else its pipe is full some time
+        body = body_of(turns(1))
+        head = f"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", proxy.port))) for _ in range(200)]
+        for client in clients:
+            client.sendall(head + body)
+        assert waits_for(lambda: hanging.requests == 200)
+        resident = []
+        for number in range(5_000):
+            said = [{"role": "user", "content": "hello " * 200}]
+            sent = json.dumps({"model": "gpt-5", "user": f"u{number % 500}", "messages": said}).encode()
+            assert proxy.client.post("/v1/chat/completions", content=sent).status_code == 200
+            provider.got.clear()
+            if number % 500 == 499:
+                resident.append(int(Path(f"/proc/{process.pid}/statm").read_text("ascii").split()[1]) * 4 // 1_024)
+        assert max(resident[3:]) - min(resident[3:]) < 20, resident  # MB, once all tables are full

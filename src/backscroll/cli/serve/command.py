@@ -4,6 +4,7 @@ import os
 import socket
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from shutil import get_terminal_size
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from backscroll.cli import screen
 from backscroll.cli.group import BadInput, app, parse_budget
 from backscroll.cli.redaction.options import redact_options
 from backscroll.cli.redaction.redaction import Redaction
+from backscroll.cli.serve.advice import advise
 from backscroll.cli.serve.request_log import RequestLog
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
@@ -118,6 +120,7 @@ def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str
     log, totals = RequestLog(screen.write, get_terminal_size((100, 24)).columns), proxy.Totals()
     warnings.filterwarnings("ignore", "the provider refused a request of lane", BackscrollWarning)  # the log says it
     warnings.showwarning = lambda message, *_: log.note(str(message))
+    settings = replace(settings, options={**settings.options, "on_event": advise(log.note)})
     port = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     prefix = "" if settings.token is None else "/$" + TOKEN
