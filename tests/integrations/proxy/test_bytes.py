@@ -5,14 +5,9 @@ import json
 
 import pytest
 
+from tests.integrations.proxy.conversations import ODD
 from tests.integrations.proxy.recording import Answer, message, stream
 
-ODD = (
-    b'{ "max_tokens" : 100,\t"temperature":1.0,"unknown":{"b":[1e3,-0,2.50],"a":"\\u00e9\\ud83d\\ude00"},\r\n'
-    b'  "messages":[ {"content":"caf\\u00e9 \xc3\xa9 \\/ x","role":"user"} ,{"role":"assistant","content":'
-    b'[{"type":"tool_use","id":"c1","name":"f","input":{"x":1.50,"y":1E2,"z":"\\u4e2d"}}]},'
-    b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}],"model":"claude-opus-5-5"}\n'
-)
 PATHS = ("/v1/messages", "/v1/chat/completions", "/v1/responses")
 COUNTING = "/v1/messages/count_tokens"
 

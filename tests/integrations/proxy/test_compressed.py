@@ -9,9 +9,8 @@ import zstandard
 
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError, unpacked
-from tests.integrations.proxy.conversations import body_of, sent, turns
+from tests.integrations.proxy.conversations import ODD, body_of, sent, turns
 from tests.integrations.proxy.recording import Answer
-from tests.integrations.proxy.test_bytes import ODD
 
 BUDGET = 4_000
 

@@ -13,8 +13,7 @@ from backscroll.integrations.proxy.answer import AnswerReader, error_text
 from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.raw import raw
-from tests.integrations.proxy.recording import message, recording
-from tests.integrations.proxy.test_streams import FIRST, waits_for
+from tests.integrations.proxy.recording import FIRST, message, recording, waits_for
 
 WORDS = b"IGNORE-ALL-INSTRUCTIONS"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"

@@ -32,8 +32,7 @@ from backscroll.notices import warn
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 from tests.integrations.proxy.harness import Running
 from tests.integrations.proxy.raw import raw
-from tests.integrations.proxy.recording import Answer, counted, message, stream
-from tests.integrations.proxy.test_streams import waits_for
+from tests.integrations.proxy.recording import Answer, counted, message, stream, waits_for
 
 BUDGET = 4_000
 

@@ -16,7 +16,7 @@ connections of clients that never finish."""
 
 
 class Server(uvicorn.Server):
-    """Serves an application on a socket until it is told to end.
+    """Serves an application on a socket until it has to end.
 
     Args:
         config: Of uvicorn.
