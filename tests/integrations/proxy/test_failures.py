@@ -226,3 +226,12 @@ def test_store_that_failed_is_tried_by_one_request_at_a_time(provider, proxy_of)
     finally:
         store.is_back.set()
         store.thread.shutdown()
+
+
+def test_model_with_a_name_of_a_megabyte_is_unknown(provider, proxy_of):
+    """Nothing is searched for it, and no session or line is named after it."""
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    body = body_of(turns(30), model="claude-" * 150_000)
+    assert proxy.client.post("/v1/messages", content=body).status_code == 200
+    assert proxy.outcomes() == ["compacted"]
+    assert len(proxy.reports[0].model) < 200

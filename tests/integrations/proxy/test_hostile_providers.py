@@ -12,7 +12,7 @@ import pytest
 from backscroll.integrations.proxy.answer import AnswerReader, error_text
 from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.harness import proxied
-from tests.integrations.proxy.raw import raw
+from tests.integrations.proxy.raw_provider import raw
 from tests.integrations.proxy.recording import FIRST, message, recording, waits_for
 
 WORDS = b"IGNORE-ALL-INSTRUCTIONS"

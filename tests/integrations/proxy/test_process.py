@@ -31,7 +31,7 @@ from backscroll.events import (
 from backscroll.notices import warn
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 from tests.integrations.proxy.harness import Running
-from tests.integrations.proxy.raw import raw
+from tests.integrations.proxy.raw_provider import raw
 from tests.integrations.proxy.recording import Answer, counted, message, stream, waits_for
 
 BUDGET = 4_000
