@@ -244,30 +244,6 @@ def test_restart_goes_on_with_the_same_view(provider, proxy_of, store):
     assert lengths(store) == [7, 59]
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/messages", {"messages": turns(30), "context_management": {"edits": [{"type": "clear_thinking"}]}}),
-        ("/v1/messages", {"messages": turns(30), "compaction": {"type": "summarize"}}),
-        ("/v1/messages", {"messages": turns(30), "thread": {"type": "create"}}),
-        ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "compaction"}]}, *turns(30)]}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "previous_response_id": "resp_1"}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "conversation": "conv_1"}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "truncation": "auto"}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "context_management": [{"type": "compaction"}]}),
-        ("/v1/responses", {"input": [asked("x"), {"type": "compaction_trigger"}]}),
-        ("/v1/responses", {"input": [{"type": "compaction", "encrypted_content": "x"}, asked("x")]}),
-        ("/v1/chat/completions", {"messages": [asked("x")] * 99, "transforms": ["middle-out"]}),
-    ],
-)  # fmt: skip  # one case each
-def test_client_that_lets_the_provider_compact_is_left_alone(provider, proxy, store, path, body):
-    raw = json.dumps({"model": "m", "max_tokens": 9, **body}).encode()
-    proxy.client.post(path, content=raw)
-    assert provider.got[0].body == raw
-    assert proxy.outcomes() == ["left alone"]
-    assert store.sessions() == []
-
-
 def test_client_that_compacts_by_itself_begins_a_new_session(provider, proxy, store):
     """Its request for a summary is answered over the view; what it begins with the summary is new."""
     history = [*turns(30), answered("So far."), asked("Summarize this conversation.")]

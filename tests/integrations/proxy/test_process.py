@@ -111,6 +111,9 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
     with serving(provider.url, "--store", str(tmp_path / "a.db"), COLUMNS="60") as (proxy, process):
         ask(proxy, turns(30))
         proxy.client.get("/v1/models")
+        for _ in range(4):
+            body, headers = body_of(turns(3), compaction={"type": "summarize"}), {"user-agent": "agent/1.0 (linux)"}
+            proxy.client.post("/v1/messages", content=body, headers=headers)
         process.send_signal(ended_by)
         printed = process.stdout.read()
         assert process.wait(20) == 0
@@ -118,7 +121,11 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
     assert max(map(len, lines[lines.index("Press Ctrl+C to end.") :])) <= 60
     assert "compacted" in printed
     assert "GET /v1/models" in printed
-    assert "2 requests: 1 compacted, 1 passed on" in printed
+    assert "6 requests: 1 compacted, 4 left alone, 1 passed on" in printed
+    words = " ".join(printed.split())
+    assert words.count("has a budget of 4,000 tokens: as you set it") == 1
+    assert words.count("no request of agent/1.0 is managed: the provider shortens the conversation") == 1
+    assert "not managed: agent/1.0, 4 requests" in lines
     assert not list(tmp_path.glob("*-wal"))
 
 

@@ -44,7 +44,7 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
 @click.option("--openai-upstream", "openai", default="https://api.openai.com", show_default=True, metavar="URL",
               help="Where all other requests go.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
-              help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
+              help="Input tokens of a request: 150000 or 150k. Default: by the client and the model.")  # fmt: skip
 @click.option("--store-timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
               metavar="SECONDS", help="Go on in memory if the store takes longer than this.")  # fmt: skip
 @redact_options("stored and written in views")

@@ -22,6 +22,7 @@ class Reported(Protocol):
     path: str
     what: str
     why: str
+    client_note: str
     session: str
     model: str
     received_bytes: int
@@ -31,6 +32,13 @@ class Reported(Protocol):
     status: int
     input_tokens: int
     cached_tokens: int
+
+
+class SummedClients(Protocol):
+    """All clients."""
+
+    def unmanaged(self) -> dict[str, int]:
+        """Return how many requests were left alone of each client of which all were."""
 
 
 class Summed(Protocol):
@@ -44,6 +52,10 @@ class Summed(Protocol):
     view_bytes: int
     input_tokens: int
     cached_tokens: int
+
+    @property
+    def clients(self) -> SummedClients:
+        """The clients that sent them."""
 
 
 class RequestLog:
@@ -97,7 +109,8 @@ class RequestLog:
             lines.append(
                 f"{totals.input_tokens:,} input tokens as providers counted them, {cached:.0%} from their caches"
             )
-        for line in lines:
+        lines += [f"not managed: {name}, {number:,} requests" for name, number in totals.clients.unmanaged().items()]
+        for line in map(screen.line, lines):
             self._write("".join(f"{each}\n" for each in textwrap.wrap(line, self._width)))
 
     def _line(self, *columns: str) -> None:
@@ -124,7 +137,7 @@ def _did(request: Reported) -> str:
 
 
 def _notes(request: Reported) -> list[str]:
-    found = [request.why] if request.why else []
+    found = [each for each in (request.client_note, request.why) if each]
     if request.refusals:
         times = "once" if request.refusals == 1 else f"{request.refusals} times"
         found.append(f"refused {times} as too long, and sent again shorter")

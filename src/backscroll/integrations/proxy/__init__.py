@@ -8,6 +8,8 @@ requests, go on byte for byte.
 - `managing.py`       finds the conversation of a request and makes its view
 - `store_rest.py`     when a store that failed is asked again
 - `managed_request.py` what is managed of a request; `exchange.py` what is sent for it, and shorter if it is refused
+- `request_budget.py` how many tokens a request may have; `client_limits.py` what clients count on
+- `competing.py`      settings by which a provider shortens a conversation, so that it is left alone
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
 - `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
@@ -19,7 +21,7 @@ requests, go on byte for byte.
 - `answer.py`         usage and refusals, read from a copy of an answer
 - `pieces.py`         the bytes of an answer, and how long to wait for them
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on
-- `report.py`         what is reported of each request
+- `report.py`         what is reported of each request; `clients.py` of each client
 - `settings.py`       what a proxy is set up with
 """
 

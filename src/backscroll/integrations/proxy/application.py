@@ -14,9 +14,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from backscroll.integrations.proxy.handing_on import HandingOn
 from backscroll.integrations.proxy.incoming import Incoming
 from backscroll.integrations.proxy.managing import Managing
-from backscroll.integrations.proxy.report import Report, Totals
+from backscroll.integrations.proxy.report import LEFT_ALONE, Report, Totals
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.upstream import Upstream
+from backscroll.notices import warn
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _TOKEN = b"x-backscroll-token"
@@ -39,6 +40,10 @@ def make_app(
 
     def ended(report: Report) -> None:
         summed.add(report)
+        if report.budget is not None:
+            report.client_note = summed.clients.budget_note(report.client, report.model, report.budget)
+        if report.what == LEFT_ALONE and (warning := summed.clients.warning(report.client, report.why)):
+            warn(warning)
         log(report)
 
     upstream = Upstream(settings.anthropic, settings.openai)

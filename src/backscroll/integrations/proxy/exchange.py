@@ -31,6 +31,8 @@ class Exchange:
         self._views = 0
         self.name = name
         """The name of the conversation."""
+        self.budget = request.budget
+        """Input tokens of its view, and why."""
         self.content: bytes = self._body.raw
         """The bytes to send."""
 

@@ -12,6 +12,7 @@ from starlette.types import Send
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, error_text
+from backscroll.integrations.proxy.clients import client_name
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import is_answer, of_answer
 from backscroll.integrations.proxy.incoming import LARGEST, ClientLeft, Incoming, StalledError
@@ -67,7 +68,7 @@ class HandingOn:
 
     async def __call__(self, incoming: Incoming, send: Send) -> None:
         """Answer a request."""
-        report = Report(incoming.method, incoming.path)
+        report = Report(incoming.method, incoming.path, client_name(incoming.headers.get("user-agent", "")))
         try:
             raw, is_whole = await incoming.read()
             if is_whole:
@@ -109,6 +110,7 @@ class HandingOn:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
         report.received_bytes = report.sent_bytes = len(body.raw)
+        report.messages = len(body.items)
         try:
             if incoming.path.endswith(_COUNTING):
                 counted = self._managing.counted(protocol, incoming.headers, body)
@@ -133,7 +135,7 @@ class HandingOn:
         if exchange is None:
             report.what, report.why = outcomes.LEFT_ALONE, "it looks back at an earlier part of its conversation"
             return None, raw
-        report.session, report.model = exchange.name, exchange.model
+        report.session, report.model, report.budget = exchange.name, exchange.model, exchange.budget
         report.what = outcomes.AS_IT_CAME
         if exchange.is_rewritten:
             report.what = outcomes.SHADOW if self._settings.shadow else outcomes.COMPACTED

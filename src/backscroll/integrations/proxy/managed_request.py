@@ -5,19 +5,16 @@ from typing import Any
 
 from backscroll.integrations.conversation import ModelCall
 from backscroll.integrations.proxy.noting import folder_in
-from backscroll.integrations.proxy.protocol import Headers, Protocol, text_of
+from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
+from backscroll.integrations.proxy.request_budget import RequestBudget, budget_of
 from backscroll.manager.base import MAIN
 from backscroll.tokens.known_models import LONGEST_NAME
-from backscroll.tokens.windows import window_of
 
-_MARGIN = 1_000
-"""Tokens of a window that stay free, as in the manager's own options."""
 _BEGINNING = 3
 """Messages in which a client says where it works."""
 _LONG_CONTEXT = "context-1m"
 """The beta header of Anthropic's models that have two windows."""
-_LONG_WINDOW = 1_000_000
 
 
 class ManagedRequest:
@@ -27,7 +24,7 @@ class ManagedRequest:
         protocol: Its API.
         headers: Its headers, in lower case.
         body: Its body.
-        budget: Input tokens that it may have. `None`: what the window of the model leaves.
+        budget: Input tokens that it may have. `None`: by the client and the model.
     """
 
     body: RequestBody
@@ -48,28 +45,26 @@ class ManagedRequest:
             [protocol.system(body.fields) or "", *(item.text for item in body.items[:_BEGINNING])]
         )
         """Where its agent works, if it says so."""
-        self.call: ModelCall = _call(protocol, headers, body, self.prompts, budget)
+        self.budget: RequestBudget = budget_of(
+            headers.get("user-agent", ""),
+            _lane(body.fields),
+            protocol.max_output(body.fields),
+            is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""),
+            given=budget,
+        )
+        """Input tokens that it may have, and why."""
+        self.call: ModelCall = _call(protocol, body, self.prompts, self.budget.tokens)
         """What goes with the messages."""
 
 
-def _call(
-    protocol: Protocol, headers: Headers, body: RequestBody, prompts: Sequence[Any], budget: int | None
-) -> ModelCall:
+def _lane(fields: Fields) -> str:
+    model = fields.get("model")
+    return model if isinstance(model, str) and 0 < len(model) <= LONGEST_NAME else MAIN
+
+
+def _call(protocol: Protocol, body: RequestBody, prompts: Sequence[Any], budget: int | None) -> ModelCall:
     fields = body.fields
-    model, tools = fields.get("model"), fields.get("tools")
-    lane = model if isinstance(model, str) and 0 < len(model) <= LONGEST_NAME else MAIN
-    if budget is None:
-        budget = _budget(lane, protocol.max_output(fields), is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""))
+    tools = fields.get("tools")
     usable = tools if isinstance(tools, list) and all(isinstance(each, dict) for each in tools) else None
     system = "\n\n".join(filter(None, (protocol.system(fields), *(text_of(each.get("content")) for each in prompts))))
-    return ModelCall(budget=budget, lane=lane, tools=usable, system=system or None)
-
-
-def _budget(model: str, max_output: int | None, *, is_long: bool) -> int | None:
-    """Return what a model's window leaves for input, if it is known and the client says what it reserves for output."""
-    window = window_of(model, {})
-    if window is None or max_output is None:
-        return None
-    tokens = max(window.tokens, _LONG_WINDOW) if is_long else window.tokens
-    left = tokens - min(max_output, tokens // 2) - _MARGIN
-    return left if window.max_input is None or is_long else min(left, window.max_input)
+    return ModelCall(budget=budget, lane=_lane(fields), tools=usable, system=system or None)

@@ -3,9 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from backscroll.integrations.proxy.clients import Clients
+from backscroll.integrations.proxy.request_budget import RequestBudget
+
 AS_IT_CAME, COMPACTED, SHADOW, LEFT_ALONE, PASSED_ON, COUNTED, FAILED, REFUSED = (
     "as it came", "compacted", "would be compacted", "left alone", "passed on", "counted", "not managed", "refused",
 )  # fmt: skip  # one thought
+_OF_A_CONVERSATION = 3
+"""Messages from which a request shows that its client is managed: it holds an answer of the model. Titles and quota
+checks have fewer, and are managed also where the client's conversations are not.
+"""
 
 
 @dataclass(slots=True)
@@ -14,12 +21,20 @@ class Report:
 
     method: str
     path: str
+    client: str = ""
+    """The client, by its user agent."""
     what: str = PASSED_ON
     """What was done with it: one of the words above."""
     why: str = ""
     """Why it was left alone or not managed."""
     session: str = ""
     model: str = ""
+    messages: int = 0
+    """That the client sent. 0: they cannot be read."""
+    budget: RequestBudget | None = None
+    """Input tokens of the view. `None`: there is none."""
+    client_note: str = ""
+    """The budget of the client, at its first request to a model."""
     received_bytes: int = 0
     """Of the body that the client sent, unpacked."""
     sent_bytes: int = 0
@@ -50,6 +65,7 @@ class Totals:
     """As many as would have been sent with views; without shadow, as were sent."""
     input_tokens: int = 0
     cached_tokens: int = 0
+    clients: Clients = field(default_factory=Clients)
 
     def add(self, report: Report) -> None:
         """Add a request."""
@@ -60,6 +76,10 @@ class Totals:
             self.received_bytes += report.received_bytes
             self.sent_bytes += report.sent_bytes
             self.view_bytes += report.view_bytes or report.sent_bytes
+            if report.messages >= _OF_A_CONVERSATION:
+                self.clients.managed(report.client)
+        elif report.what == LEFT_ALONE:
+            self.clients.left_alone(report.client)
         self.input_tokens += report.input_tokens
         self.cached_tokens += report.cached_tokens
 
@@ -71,4 +91,5 @@ class Totals:
             "refusals": self.refusals,
             "bytes": {"received": self.received_bytes, "sent": self.sent_bytes, "views": self.view_bytes},
             "tokens": {"input": self.input_tokens, "cached": self.cached_tokens},
+            "clients": self.clients.as_json(),
         }

@@ -24,7 +24,9 @@ class ProxySettings:
     store: Store | None = None
     """Where conversations are stored. `None`: they are kept in memory."""
     budget: int | None = None
-    """Input tokens of a request; at least 1,000. `None`: what the window of the model leaves for input."""
+    """Input tokens of a request; at least 1,000. `None`: three quarters of what the client counts on or the
+    model takes, whichever is less.
+    """
     anthropic: str = ANTHROPIC
     """The address to which requests of Anthropic's Messages API go."""
     openai: str = OPENAI
