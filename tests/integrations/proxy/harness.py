@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
-from backscroll.integrations.proxy import ProxySettings, Report, Totals, make_app
+from backscroll.integrations.proxy import ProxySettings, Report, Totals, http_protocol, make_app
 
 
 class Running:
@@ -42,8 +42,8 @@ def proxied(provider: str, *, plain: bool = False, **settings: object) -> Iterat
             log=running.reports.append,
             totals=running.totals,
         )
-        slow = {"loop": "asyncio", "http": "h11"} if plain else {}
-        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on", **slow))
+        parts = {"loop": "asyncio", "http": "h11"} if plain else {"http": http_protocol()}
+        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on", **parts))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         server.ready.wait(20)

@@ -31,8 +31,9 @@ from backscroll.events import (
 from backscroll.notices import warn
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 from tests.integrations.proxy.harness import Running
+from tests.integrations.proxy.raw import chunked, raw_status
 from tests.integrations.proxy.raw_provider import raw
-from tests.integrations.proxy.recording import Answer, counted, message, stream, waits_for
+from tests.integrations.proxy.recording import Answer, counted, message, recording, stream, waits_for
 
 BUDGET = 4_000
 
@@ -186,6 +187,23 @@ def test_connection_whose_request_never_comes_is_closed(http, head):
                     assert client.recv(1) == b""
         server.should_exit = True
         serving.join(20)
+
+
+def test_command_keeps_two_providers_apart_and_reads_no_trailers(provider, tmp_path):
+    """It serves with the parser that the other tests use, and takes the paths that the user allows."""
+    with (
+        recording() as other,
+        serving(provider.url, "--openai-upstream", other.url, "--allow-path", "/x/*") as (proxy, _),
+    ):
+        late = chunked(body_of(turns(1)), "x-late: 1", "host: 127.0.0.1")
+        parts = ("POST /v1/messages", "transfer-encoding: chunked")
+        assert raw_status(proxy.url, *parts, "Host: HOST", body=late) == 200
+        assert raw_status(proxy.url, *parts, "Host: evil.example", body=late) == 403
+        assert proxy.client.get("/x/y", headers={"authorization": "Bearer t"}).status_code == 200
+        assert proxy.client.get("/v1/responses", headers={"x-api-key": "k"}).status_code == 400
+        assert proxy.client.get("/other").status_code == 404
+    assert [(got.path, got.header("x-late")) for got in provider.got] == [("/v1/messages", None)]
+    assert [got.path for got in other.got] == ["/x/y"]
 
 
 @pytest.mark.parametrize("streams", [100, pytest.param(1_000, marks=pytest.mark.long)])

@@ -42,7 +42,9 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
 @click.option("--anthropic-upstream", "anthropic", default="https://api.anthropic.com", show_default=True,
               metavar="URL", help="Where requests of Anthropic's API go.")  # fmt: skip
 @click.option("--openai-upstream", "openai", default="https://api.openai.com", show_default=True, metavar="URL",
-              help="Where all other requests go.")  # fmt: skip
+              help="Where requests of OpenAI's API go.")  # fmt: skip
+@click.option("--allow-path", "allow_paths", multiple=True, metavar="PATH",
+              help="Let a path go to OpenAI's address: /v1/rerank, or /x/* for all below. Repeatable.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
               help="Input tokens of a request: 150000 or 150k. Default: by the client and the model.")  # fmt: skip
 @click.option("--store-timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
@@ -59,6 +61,7 @@ def serve_command(
     host: str,
     anthropic: str,
     openai: str,
+    allow_paths: tuple[str, ...],
     budget: int | None,
     store_timeout: float,
     kinds: list[str],
@@ -69,7 +72,7 @@ def serve_command(
     """Run between agents and their providers, and send views where conversations grow too long.
 
     Speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view goes on byte
-    for byte. Keys pass through and are never stored. Ends with Ctrl+C or SIGTERM.
+    for byte. Keys pass through, each to its own provider, and are never stored. Ends with Ctrl+C or SIGTERM.
     """
     proxy = _room()
     token = os.environ.get(TOKEN) or None
@@ -80,7 +83,16 @@ def serve_command(
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
             settings = proxy.ProxySettings(
-                store, budget, anthropic, openai, shadow, strict, token, store_timeout=store_timeout, options=options
+                store,
+                budget,
+                anthropic,
+                openai,
+                shadow,
+                strict,
+                token,
+                store_timeout=store_timeout,
+                allow_paths=allow_paths,
+                options=options,
             )
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
@@ -128,7 +140,7 @@ def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str
     config = uvicorn.Config(
         proxy.make_app(settings, log=log.add, totals=totals), log_level="critical", access_log=False,
         server_header=False, date_header=False, ws="none", lifespan="on", timeout_keep_alive=75,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=5, http=proxy.http_protocol(),
     )  # fmt: skip  # one setting a line would hide the call
     with listening, suppress(KeyboardInterrupt), ended_by_terminate():
         Server(config, lambda: screen.write(greeting)).run(sockets=[listening])

@@ -3,7 +3,8 @@
 It speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view, and all other
 requests, go on byte for byte.
 
-- `application.py`    the server, who may use it, and its totals
+- `application.py`    the server and its totals
+- `gate.py`           who may use it; `trailers.py` trailers are no headers
 - `handing_on.py`     one request and its answer, which is handed on as it comes
 - `managing.py`       finds the conversation of a request and makes its view
 - `store_rest.py`     when a store that failed is asked again
@@ -20,6 +21,8 @@ requests, go on byte for byte.
 - `marks.py`          marks for Anthropic's prompt cache
 - `answer.py`         usage and refusals, read from a copy of an answer
 - `pieces.py`         the bytes of an answer, and how long to wait for them
+- `destinations.py`   to which provider a request goes, by its path (`paths.py`) and its keys (`credentials.py`)
+- `refusal.py`        what is sent nowhere
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on
 - `report.py`         what is reported of each request; `clients.py` of each client
 - `settings.py`       what a proxy is set up with
@@ -36,5 +39,6 @@ except ImportError as error:
 from backscroll.integrations.proxy.application import make_app
 from backscroll.integrations.proxy.report import Report, Totals
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.trailers import http_protocol
 
-__all__ = ["ProxySettings", "Report", "Totals", "make_app"]
+__all__ = ["ProxySettings", "Report", "Totals", "http_protocol", "make_app"]

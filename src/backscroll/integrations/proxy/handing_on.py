@@ -13,12 +13,14 @@ from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
 from backscroll.integrations.proxy.answer import AnswerReader, error_text
 from backscroll.integrations.proxy.clients import client_name
+from backscroll.integrations.proxy.credentials import without_keys
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import is_answer, of_answer
 from backscroll.integrations.proxy.incoming import LARGEST, ClientLeft, Incoming, StalledError
 from backscroll.integrations.proxy.managing import Managing
 from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.protocol import Protocol
+from backscroll.integrations.proxy.refusal import RefusedHereError
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError
@@ -38,17 +40,7 @@ _FOR_FIRST_EVENT = 0.5
 """Seconds for which the head of a stream waits for its first bytes, which may refuse the request: providers that refuse
 in a stream do so at once. More would keep clients waiting that show when a model begins to think.
 """
-
-
 _MALFORMED = "the provider's answer broke off before it began, or is no valid HTTP"
-
-
-class _RefusedHereError(Exception):
-    """A request is not sent."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 class HandingOn:
@@ -68,8 +60,11 @@ class HandingOn:
 
     async def __call__(self, incoming: Incoming, send: Send) -> None:
         """Answer a request."""
-        report = Report(incoming.method, incoming.path, client_name(incoming.headers.get("user-agent", "")))
+        report = Report(
+            incoming.method, without_keys(incoming.path), client_name(incoming.headers.get("user-agent", ""))
+        )
         try:
+            self._upstream.address_of(incoming)  # before anything of it is stored
             raw, is_whole = await incoming.read()
             if is_whole:
                 await _while_client_stays(incoming, self._answer(incoming, raw, send, report))
@@ -77,10 +72,10 @@ class HandingOn:
                 await self._hand_on(incoming, _all_of(raw, incoming), None, send, report)
         except ClientLeft:
             return
-        except (_RefusedHereError, StalledError) as error:
+        except (RefusedHereError, StalledError) as error:
             if report.status:  # the client has the beginning of the answer
                 raise
-            refused = error if isinstance(error, _RefusedHereError) else _RefusedHereError(_STALLED, str(error))
+            refused = error if isinstance(error, RefusedHereError) else RefusedHereError(_STALLED, str(error))
             report.what, report.status, report.why = outcomes.REFUSED, refused.status, str(refused)
             await _answer_here(send, refused)
         except Exception as error:  # the server closes the connection, so that no client takes it for the whole answer
@@ -105,7 +100,7 @@ class HandingOn:
         try:
             body = await self._managing.read(protocol, raw, incoming.headers.get("content-encoding", ""))
         except UnpackedTooLargeError as error:
-            raise _RefusedHereError(413, f"the body has more than {LARGEST:,} bytes when it is unpacked") from error
+            raise RefusedHereError(413, f"the body has more than {LARGEST:,} bytes when it is unpacked") from error
         except MessageError as error:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
@@ -127,7 +122,7 @@ class HandingOn:
         except Exception as error:
             report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
             if self._settings.strict:
-                raise _RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
+                raise RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
             return None, raw
         return self._prepared(exchange, raw, report)
 
@@ -156,14 +151,12 @@ class HandingOn:
                     shorter = await self._handed_on(response, exchange, send, report)
                 finally:
                     await response.aclose()
-            except httpx.InvalidURL as error:
-                raise _RefusedHereError(400, f"the request has an address that cannot be used: {error}") from error
             except httpx.TransportError as error:
                 if report.status:  # the client has the beginning of the answer
                     raise
                 if isinstance(error, httpx.RemoteProtocolError):  # whose text may quote the answer
-                    raise _RefusedHereError(502, _MALFORMED) from error
-                raise _RefusedHereError(
+                    raise RefusedHereError(502, _MALFORMED) from error
+                raise RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
             if shorter is None:
@@ -177,7 +170,7 @@ class HandingOn:
         """Hand on an answer. Returns what to send instead, if the provider refused the request as too long."""
         headers, status = response.headers, response.status_code
         if not is_answer(status, headers.raw):
-            raise _RefusedHereError(502, _MALFORMED)
+            raise RefusedHereError(502, _MALFORMED)
         encoding = headers.get("content-encoding", "").lower()
         reader = AnswerReader(headers.get("content-type", ""), encoding)
         async with aclosing(Pieces(response.aiter_raw())) as pieces:
@@ -245,7 +238,7 @@ async def _all_of(read: bytes, incoming: Incoming) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _answer_here(send: Send, refused: _RefusedHereError) -> None:
+async def _answer_here(send: Send, refused: RefusedHereError) -> None:
     """Answer with an error in a shape that the clients of all APIs read."""
     error = {"type": "error", "error": {"type": "api_error", "message": str(refused)}}
     headers = [(b"content-type", b"application/json")]

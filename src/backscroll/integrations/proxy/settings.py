@@ -1,16 +1,19 @@
 """What a proxy is set up with."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from backscroll.errors import ConfigurationError
+from backscroll.integrations.proxy.paths import climbs
 from backscroll.ports import Store
 
 ANTHROPIC, OPENAI = "https://api.anthropic.com", "https://api.openai.com"
 _LEAST_BUDGET = 1_000
 _LEAST_TOKEN = 16
+_PATH = re.compile(r"/(?:[^*?#]*/)?(?:\*|[^*?#/]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class ProxySettings:
     anthropic: str = ANTHROPIC
     """The address to which requests of Anthropic's Messages API go."""
     openai: str = OPENAI
-    """The address to which all other requests go."""
+    """The address to which requests of OpenAI's API go, and those of `allow_paths` without a credential."""
     shadow: bool = False
     """Send each request as it came, and report what would have been sent."""
     strict: bool = False
@@ -45,6 +48,8 @@ class ProxySettings:
     """Seconds after which a store that does not answer counts as failed; above 0."""
     client_timeout: float = 60.0
     """Seconds without a byte of a request that has not ended, after which it is refused; above 0."""
+    allow_paths: Sequence[str] = ()
+    """Paths that go on though neither API has them, such as `/v1/rerank`; with `/*` at the end also all below."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `backscroll.AsyncContextManager`."""
 
@@ -55,6 +60,14 @@ class ProxySettings:
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
                 raise ConfigurationError(
                     f"`{name}` must be an address such as 'https://api.example.com', without a query, not {address!r}"
+                )
+        if isinstance(self.allow_paths, str):
+            raise ConfigurationError(f"`allow_paths` must be a list of paths, not {self.allow_paths!r}")
+        for path in self.allow_paths:
+            if not _PATH.fullmatch(path) or climbs(path.encode()):
+                raise ConfigurationError(
+                    "a path to allow must begin with a slash, have no query and no segment `..`, and a star only as "
+                    f"its last segment, such as '/v1/rerank' or '/v1/rerank/*', not {path!r}"
                 )
         if self.budget is not None and (type(self.budget) is not int or self.budget < _LEAST_BUDGET):
             raise ConfigurationError(f"`budget` must be at least {_LEAST_BUDGET:,} tokens, not {self.budget!r}")
