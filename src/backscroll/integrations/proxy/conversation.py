@@ -4,20 +4,24 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.plan import Plan
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
+from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import NotingTranslation
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
-from backscroll.manager.driver import run_async_each
+from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import Operation
 from backscroll.session.request import prepare
 from backscroll.session.state import SessionState
+from backscroll.session.store_sync import enter
+from backscroll.session.system_prompt import prompt_of
 from backscroll.view.view_message import ViewMessage, with_indexes
 
 NUMBER = re.compile(r"~(\d{1,9})$")
@@ -61,6 +65,11 @@ class ProxiedConversation(Conversation[Any]):
         """Return with how many of the loaded messages a request begins."""
         return self._following.in_common(history)
 
+    def holds_answers(self, history: Iterable[Any], number: int = 1) -> bool:
+        """Return whether at least so many of these messages are the model's."""
+        found = (True for each in history if self._translation.to_message(each).get("role") == "assistant")
+        return next(islice(found, number - 1, None), False)
+
     async def stored_in_common(self, history: Sequence[Any]) -> tuple[int, int]:
         """Return with how many of the stored messages a request begins, and how many are stored."""
         return await run_async_each(self._opened, self._following.stored_in_common(history))
@@ -72,6 +81,22 @@ class ProxiedConversation(Conversation[Any]):
     def was_left(self, history: Sequence[Any], at: int) -> bool:
         """Return whether the client left this very continuation before: both go on, then."""
         return at < len(history) and (at, self._following.print_of(history[at])) in self.left
+
+    async def is_of_another(self, agent: Agent) -> bool:
+        """Return whether all requests of this conversation came from other agents than this one. What is known of them
+        is stored.
+        """
+        return await run_async(self._opened, self._is_of_another(agent))
+
+    def _is_of_another(self, agent: Agent) -> Operation[bool]:
+        yield from enter(self._session)
+        asked = [lane for lane in self._session.lanes.values() if lane.requested]
+        for lane in asked:
+            prompt = yield from prompt_of(self._session, lane.prompt)
+            tools = frozenset(name for name, _ in lane.tools.tools) if lane.tools else frozenset[str]()
+            if agent.is_like(Agent(prompt or "", tools)):
+                return False
+        return bool(asked)
 
     def works_in(self, folder: str) -> None:
         """Note where the agent works, if it says so."""

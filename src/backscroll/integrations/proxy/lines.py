@@ -2,22 +2,27 @@
 
 A client's own id covers a session with all its sub-agents and side requests, and some clients send none. Requests of
 one id that begin with the same message are separated by their prefix: a request belongs to the conversation that it
-goes on from. If it goes on from none, it is an edit of the one that it has most in common with, or another agent's.
+goes on from, whatever else of it changed. If it goes on from none, it is an edit of the one that it has most in common
+with, another agent's, or a new task behind the same opening.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
 from backscroll.integrations.conversations import Conversations
+from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.conversation import NUMBER, ProxiedConversation
 from backscroll.ports import Store
 
 _MOST_READ = 16
 """Stored conversations that are compared with a request that goes on from no open one: the newest."""
+_OPENING = 1
+"""Answers in what a client says before each task. Some clients tell the model about the folder, and answer for it; with
+none, their next task would rewind the one before, and with more, an edit early in a conversation would leave it."""
 
 
 class Lines:
@@ -38,7 +43,9 @@ class Lines:
         self._reading = asyncio.Lock()
 
     @asynccontextmanager
-    async def name_of(self, group: str, history: Sequence[Any]) -> AsyncIterator[tuple[str, bool]]:
+    async def name_of(
+        self, group: str, history: Sequence[Any], agent: Callable[[], Agent]
+    ) -> AsyncIterator[tuple[str, bool]]:
         """Return the name of the conversation of a request, and whether the request only looks back at it.
 
         The caller loads the messages within the block: requests of the same group wait, to be compared with them.
@@ -46,13 +53,14 @@ class Lines:
         Args:
             group: The client's id and the first message.
             history: The messages of the request.
+            agent: Returns which agent sends it; called only where that matters.
 
         Raises:
             StoreError: The store failed.
         """
         lock = self._locks.setdefault(group, asyncio.Lock())
         async with lock:
-            yield await self._name_of(group, history)
+            yield await self._name_of(group, history, agent)
 
     def known(self, group: str, history: Sequence[Any]) -> ProxiedConversation | None:
         """Return the open conversation that a request goes on from, without a change; `None` if there is none."""
@@ -65,7 +73,7 @@ class Lines:
         self._conversations.get(branch).branches_from(self._conversations.get(name))
         return branch
 
-    async def _name_of(self, group: str, history: Sequence[Any]) -> tuple[str, bool]:
+    async def _name_of(self, group: str, history: Sequence[Any], agent: Callable[[], Agent]) -> tuple[str, bool]:
         await self._read_names()
         fits = [(each.messages, name) for name, each in self._open(group) if each.continued_by(history)]
         if fits:
@@ -80,6 +88,8 @@ class Lines:
             return name, True
         conversation = self._conversations.get(name)
         if conversation.calls or conversation.was_left(history, same):
+            return self.branch(group, name), False
+        if await _is_apart(conversation, history, agent, same, has_gone_on=length - same > 1):
             return self.branch(group, name), False
         if same < conversation.messages:  # else only its store was read
             conversation.leaves(same)
@@ -123,6 +133,24 @@ class Lines:
             for name in sorted(names, key=_number):
                 self._names.setdefault(NUMBER.sub("", name), []).append(name)
             self._is_read = True
+
+
+async def _is_apart(
+    conversation: ProxiedConversation,
+    history: Sequence[Any],
+    agent: Callable[[], Agent],
+    same: int,
+    *,
+    has_gone_on: bool,
+) -> bool:
+    """Return whether a request is no edit of the conversation with which it has the first `same` messages in common.
+
+    An edit would rewind it, so another agent's request must not pass for one. Only where a single message would go that
+    has no answer yet, and work stays, is that no loss: a client may ask for a title at the end of a conversation.
+    """
+    is_opening = not conversation.holds_answers(history[:same], _OPENING + 1)
+    is_new_task = is_opening and has_gone_on and not conversation.holds_answers(history[same:])
+    return is_new_task or ((is_opening or has_gone_on) and await conversation.is_of_another(agent()))
 
 
 def _numbered(group: str, number: int) -> str:

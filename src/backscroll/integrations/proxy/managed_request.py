@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import folder_in
 from backscroll.integrations.proxy.protocol import Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.manager.base import MAIN
+from backscroll.messages.tools import read_tools
 from backscroll.tokens.windows import window_of
 
 _MARGIN = 1_000
@@ -49,6 +51,15 @@ class ManagedRequest:
         """Where its agent works, if it says so."""
         self.call: ModelCall = _call(protocol, headers, body, self.prompts, budget)
         """What goes with the messages."""
+
+    def agent(self) -> Agent:
+        """Which agent sends it.
+
+        Raises:
+            ConfigurationError: Its tools are in no known shape.
+        """
+        named = read_tools(self.call.tools or ()).texts
+        return Agent(self.call.system or "", frozenset(name for name, _ in named))
 
 
 def _call(

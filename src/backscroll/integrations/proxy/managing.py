@@ -139,7 +139,7 @@ def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
 
 async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
     """Return the prepared exchange, whose conversation is in use from now on; `None` for an unchanged look back."""
-    async with place.lines.name_of(request.group, request.natives) as (found, looks_back):
+    async with place.lines.name_of(request.group, request.natives, request.agent) as (found, looks_back):
         if looks_back and not await _leaves_out(place, request, found):
             return None
         name = place.lines.branch(request.group, found) if looks_back else found
