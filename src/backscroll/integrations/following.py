@@ -18,7 +18,7 @@ from backscroll.messages import Message, read_message, validated, without_reason
 from backscroll.ports import Operation
 from backscroll.session.append import append
 from backscroll.session.branching import rewind
-from backscroll.session.past import get_messages
+from backscroll.session.past import get_messages, get_rewound
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import TRIES, too_many_conflicts
 
@@ -45,6 +45,8 @@ class Following(Generic[Native]):
         """What the newest loaded messages say: equal texts are compared by identity, which takes no time."""
         self._bare: set[int] = set()
         """Indexes of messages that are loaded without their reasoning."""
+        self.held = 0
+        """How many messages of the newest history the session held already, stored ones included."""
 
     def __len__(self) -> int:
         """Return how many messages are loaded."""
@@ -71,6 +73,7 @@ class Following(Generic[Native]):
                 continue
             same = found if same is None else min(same, found)
             if self.holds_all:
+                self.held = same
                 return same
         raise too_many_conflicts()
 
@@ -125,13 +128,12 @@ class Following(Generic[Native]):
         alike = (said(there) == said(validated(self._to_message(native), redact)) for there, native in both)
         return sum(takewhile(bool, alike)), len(stored)
 
-    def print_at(self, index: int) -> int:
-        """Return a hash of what the loaded message at an index says. It differs in each process."""
-        return self._prints[index]
-
-    def print_of(self, native: Native) -> int:
-        """Return the same hash of a message of the framework."""
-        return _print(self._translation.says(native))
+    def was_left(self, native: Native) -> Generator[Operation[Any], Any, bool]:
+        """Return whether a rewind took away a message that says the same as this one of the framework."""
+        rewound: list[Message] = yield get_rewound(self._session)
+        here = validated(self._to_message(native), self._session.config.redact)
+        said = [self._translation.said(each) for each in (here, _without_sealed(here)) if each is not None]
+        return any(self._translation.said(there) in said for there in rewound)
 
     def seq(self, index: int) -> int:
         """Return the number of the message at an index of the history; -1 before the first."""

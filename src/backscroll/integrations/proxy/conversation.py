@@ -24,8 +24,10 @@ from backscroll.session.store_sync import enter
 from backscroll.session.system_prompt import prompt_of
 from backscroll.view.view_message import ViewMessage, with_indexes
 
-NUMBER = re.compile(r"~(\d{1,9})$")
-"""What ends the name of each conversation of a group but the first."""
+NUMBER = re.compile(r"[~.](\d{1,9})$")
+"""What ends the name of each conversation of a group but the first. Behind `~` it may have begun as another one did, of
+which a view left something out.
+"""
 
 
 class ProxiedConversation(Conversation[Any]):
@@ -39,13 +41,12 @@ class ProxiedConversation(Conversation[Any]):
     def __init__(self, translation: Translation[Any], options: Mapping[str, Any]) -> None:
         self._noting = NotingTranslation(translation, lambda: datetime.now(UTC))
         super().__init__(self._noting, options)
-        self.left: set[tuple[int, int]] = set()
-        """Where the client left this conversation for another continuation: an index, and a hash of what it left."""
         self.newest: NewestRequest | None = None
         """What was sent last."""
         self.spelling: Spelling = Spelling()
         """Writes its views."""
-        self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
+        numbered = NUMBER.search(str(options.get("session", "")))
+        self._is_branch = numbered is not None and numbered[0].startswith("~")
         """Whether it may have begun as another conversation did, of which a view left something out."""
         self._shares = False
         """Whether nothing but that beginning was loaded yet."""
@@ -56,6 +57,11 @@ class ProxiedConversation(Conversation[Any]):
     def messages(self) -> int:
         """How many messages are loaded."""
         return len(self._following)
+
+    @property
+    def held(self) -> int:
+        """How many messages of the newest request were in the one before, also if another process sent that one."""
+        return self._following.held
 
     def continued_by(self, history: Sequence[Any]) -> bool:
         """Return whether a request goes on from what is loaded, as far as the newest messages show."""
@@ -74,13 +80,11 @@ class ProxiedConversation(Conversation[Any]):
         """Return with how many of the stored messages a request begins, and how many are stored."""
         return await run_async_each(self._opened, self._following.stored_in_common(history))
 
-    def leaves(self, at: int) -> None:
-        """Note that a request goes on in another way from the message at this index."""
-        self.left.add((at, self._following.print_at(at)))
-
-    def was_left(self, history: Sequence[Any], at: int) -> bool:
-        """Return whether the client left this very continuation before: both go on, then."""
-        return at < len(history) and (at, self._following.print_of(history[at])) in self.left
+    async def was_left(self, history: Sequence[Any], at: int) -> bool:
+        """Return whether the client left this very continuation before, from this index on: both go on, then."""
+        if at >= len(history):
+            return False
+        return await run_async_each(self._opened, self._following.was_left(history[at]))
 
     async def is_of_another(self, agent: Agent) -> bool:
         """Return whether all requests of this conversation came from other agents than this one. What is known of them

@@ -69,8 +69,9 @@ class Lines:
 
     def branch(self, group: str, name: str) -> str:
         """Return the name of a new conversation that begins as this one does. Only within `name_of`."""
-        branch = self._new(group)
-        self._conversations.get(branch).branches_from(self._conversations.get(name))
+        known = self._conversations.get(name)
+        branch = self._new(group, is_edited=known.is_edited)
+        self._conversations.get(branch).branches_from(known)
         return branch
 
     async def _name_of(self, group: str, history: Sequence[Any], agent: Callable[[], Agent]) -> tuple[str, bool]:
@@ -87,12 +88,10 @@ class Lines:
         if same == len(history):
             return name, True
         conversation = self._conversations.get(name)
-        if conversation.calls or conversation.was_left(history, same):
+        if conversation.calls or await conversation.was_left(history, same):
             return self.branch(group, name), False
         if await _is_apart(conversation, history, agent, same, has_gone_on=length - same > 1):
             return self.branch(group, name), False
-        if same < conversation.messages:  # else only its store was read
-            conversation.leaves(same)
         return name, False
 
     async def _alike(self, group: str, history: Sequence[Any]) -> tuple[int, int, str] | None:
@@ -115,9 +114,11 @@ class Lines:
             self._names[group] = [name for name, _ in known]  # a closed one is nowhere
         return known
 
-    def _new(self, group: str) -> str:
+    def _new(self, group: str, *, is_edited: bool = False) -> str:
         names = self._names.setdefault(group, [])
-        name = next(name for number in count(1) if (name := _numbered(group, number)) not in names)
+        taken = set(map(_number, names))
+        number = next(number for number in count(1) if number not in taken)
+        name = group if number == 1 else f"{group}{'~' if is_edited else '.'}{number}"
         names.append(name)
         return name
 
@@ -151,10 +152,6 @@ async def _is_apart(
     is_opening = not conversation.holds_answers(history[:same], _OPENING + 1)
     is_new_task = is_opening and has_gone_on and not conversation.holds_answers(history[same:])
     return is_new_task or ((is_opening or has_gone_on) and await conversation.is_of_another(agent()))
-
-
-def _numbered(group: str, number: int) -> str:
-    return group if number == 1 else f"{group}~{number}"
 
 
 def _number(name: str) -> int:
