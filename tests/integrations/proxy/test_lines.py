@@ -186,7 +186,7 @@ def test_edit_with_a_changed_date_rewinds_also_after_a_restart(provider, proxy_o
 
 
 @pytest.mark.parametrize("more", [{"system": "Now you are somebody else."}, {"tools": ("shell", "task", "late")}])
-def test_conversation_that_goes_on_with_another_prompt_or_more_tools_is_one(proxy, store, more):
+def test_conversation_that_goes_on_is_one_with_other_tools(proxy, store, more):
     """A server of tools was connected, or the agent has another mode: its history goes on."""
     for number in range(4):
         post(proxy, chat("main", number, **(more if number == 2 else {})))

@@ -102,9 +102,10 @@ class ProxiedConversation(Conversation[Any]):
                 return False
         return bool(asked)
 
-    def works_in(self, folder: str) -> None:
-        """Note where the agent works, if it says so."""
+    def comes_with(self, folder: str, *, is_single: bool) -> None:
+        """Note where the agent works, if it says so, and whether the newest request is a question by itself."""
         self._noting.folder = folder or self._noting.folder
+        self._noting.is_single = is_single
 
     async def view_for(self, history: Sequence[Any], spelled: Sequence[int], call: ModelCall) -> list[Any] | None:
         """Load what is new in a request and return the view to send.

@@ -27,7 +27,7 @@ class Exchange:
         self._prompts, self._natives = request.prompts, request.natives
         self._held: int | None = None
         """How many of its messages were in the request before. `None`: no view was made yet."""
-        conversation.works_in(request.folder)
+        conversation.comes_with(request.folder, is_single=request.is_single)
         self._retry = OverflowRetry(conversation)
         self._views = 0
         self.name = name

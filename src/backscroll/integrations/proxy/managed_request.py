@@ -52,6 +52,14 @@ class ManagedRequest:
         self.call: ModelCall = _call(protocol, headers, body, self.prompts, budget)
         """What goes with the messages."""
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a question by itself, without tools and without an answer before it: clients ask so for a
+        title, a summary of a page, or whether the provider is there. It may also be the beginning of a conversation.
+        """
+        said = map(self.protocol.translation.to_message, self.natives)
+        return not self.call.tools and not any(message.get("role") == "assistant" for message in said)
+
     def agent(self) -> Agent:
         """Which agent sends it.
 
