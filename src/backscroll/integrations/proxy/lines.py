@@ -2,8 +2,8 @@
 
 A client's own id covers a session with all its sub-agents and side requests, and some clients send none. Requests of
 one id that begin with the same message are separated by their prefix: a request belongs to the conversation that it
-goes on from, also with a changed prompt or other tools. If it goes on from none, it is an edit of the one that it has most in common
-with, another agent's, or a new task behind the same opening.
+goes on from, also with a changed prompt or other tools. If it goes on from none, it is an edit of the one that it has
+most in common with, another agent's, or a new task behind the same opening.
 """
 
 import asyncio
@@ -21,8 +21,9 @@ from backscroll.ports import Store
 _MOST_READ = 16
 """Stored conversations that are compared with a request that goes on from no open one: the newest."""
 _OPENING = 1
-"""Answers in what a client says before each task. Some clients describe the folder to the model, and answer for it; with
-none, their next task would rewind the one before, and with more, an edit early in a conversation would leave it."""
+"""Answers in what a client says before each task. Some clients describe the folder to the model, and answer for it.
+With none, their next task would rewind the one before; with more, an early edit would leave its conversation.
+"""
 
 
 class Lines:

@@ -136,6 +136,13 @@ class TwinsMachine(RuleBasedStateMachine):
         self.talks.append(helper)
         self.work(len(self.talks) - 1, 2)
 
+    @rule(number=INDEX, at=INDEX)
+    def look_back(self, number: int, at: int) -> None:
+        """An earlier request once more; its answer is used for nothing."""
+        talk = self._talk(number)
+        ends = [place + 1 for place, turn in enumerate(talk.turns) if turn.is_of_user]
+        self._ask(talk.branch(talk.turns[: ends[at % len(ends)]]))
+
     @rule(number=INDEX)
     def title(self, number: int) -> None:
         """Another prompt and other tools at the end of a conversation, which then goes on without it."""
