@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from backscroll.compaction.lane_state import LaneState
-from backscroll.history.plan import Plan
+from backscroll.history.log import PlanAt
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.agent import Agent
@@ -136,14 +135,25 @@ class ProxiedConversation(Conversation[Any]):
         finally:
             self._turn.release()
 
-    def branches_from(self, other: "ProxiedConversation") -> None:
+    async def branches_from(self, other: "ProxiedConversation") -> None:
         """Note that this conversation, which holds nothing yet, begins as another one does."""
-        self._shares = self._is_branch = other.is_edited
+        self._shares = self._is_branch = await other.is_edited()
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether a view of this conversation left something out."""
-        return self._is_branch or _are_edited(self._session.lanes.values())
+    async def is_edited(self) -> bool:
+        """Return whether a view of this conversation left something out."""
+        return await run_async(self._opened, self._is_edited(self._session))
+
+    def _is_edited(self, state: SessionState) -> Operation[bool]:
+        if self._is_branch:
+            return True
+        for lane in list(state.lanes.values()):
+            earlier = lane.earlier
+            if isinstance(earlier, PlanAt):  # another process made it
+                assert state.journal is not None
+                earlier = yield from state.journal.plan(lane.name, earlier)
+            if lane.plan.edits or (earlier is not None and earlier.edits):
+                return True
+        return False
 
     def _request_if_edited(
         self, state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any
@@ -158,7 +168,7 @@ class ProxiedConversation(Conversation[Any]):
         lane = yield from prepare(state, budget, None, lane_name, outside=outside, tools=tools)
         self._shares = False
         assert lane.view is not None
-        if not (lane.plan.edits or (lane.plan.no_reasoning and self.is_edited)):
+        if not (lane.plan.edits or (lane.plan.no_reasoning and (yield from self._is_edited(state)))):
             return None
         return with_indexes(lane.view, state.history.branch.position)
 
@@ -170,11 +180,6 @@ class ProxiedConversation(Conversation[Any]):
     def _is_redacted(self, native: Any) -> bool:  # noqa: ARG002  the base asks for each
         """Return `False`: the model has seen what the client wrote, and its reasoning may be bound to that."""
         return False
-
-
-def _are_edited(lanes: Iterable[LaneState]) -> bool:
-    """Return whether a view leaves messages out, or did so before the newest plan."""
-    return any(plan.edits if isinstance(plan, Plan) else plan for each in lanes for plan in (each.plan, each.earlier))
 
 
 class NewestRequest:

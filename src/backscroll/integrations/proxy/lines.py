@@ -68,11 +68,11 @@ class Lines:
         fits = [each for _, each in self._open(group) if each.continued_by(history)]
         return max(fits, key=lambda each: each.messages, default=None)
 
-    def branch(self, group: str, name: str) -> str:
+    async def branch(self, group: str, name: str) -> str:
         """Return the name of a new conversation that begins as this one does. Only within `name_of`."""
         known = self._conversations.get(name)
-        branch = self._new(group, is_edited=known.is_edited)
-        self._conversations.get(branch).branches_from(known)
+        branch = self._new(group, is_edited=await known.is_edited())
+        await self._conversations.get(branch).branches_from(known)
         return branch
 
     async def _name_of(self, group: str, history: Sequence[Any], agent: Callable[[], Agent]) -> tuple[str, bool]:
@@ -90,9 +90,9 @@ class Lines:
             return name, True
         conversation = self._conversations.get(name)
         if conversation.calls or await conversation.was_left(history, same):
-            return self.branch(group, name), False
+            return await self.branch(group, name), False
         if await _is_apart(conversation, history, agent, same, has_gone_on=length - same > 1):
-            return self.branch(group, name), False
+            return await self.branch(group, name), False
         return name, False
 
     async def _alike(self, group: str, history: Sequence[Any]) -> tuple[int, int, str] | None:

@@ -142,7 +142,7 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
     async with place.lines.name_of(request.group, request.natives, request.agent) as (found, looks_back):
         if looks_back and not await _leaves_out(place, request, found):
             return None
-        name = place.lines.branch(request.group, found) if looks_back else found
+        name = await place.lines.branch(request.group, found) if looks_back else found
         exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
         try:
             await exchange.prepare()
@@ -155,6 +155,6 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
 async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
     """Return whether a view of a request leaves something out, as a branch of this conversation."""
     exchange = Exchange(place.conversations.unnamed(), request, "")
-    exchange.conversation.branches_from(place.conversations.get(name))
+    await exchange.conversation.branches_from(place.conversations.get(name))
     await exchange.prepare()
     return exchange.is_rewritten

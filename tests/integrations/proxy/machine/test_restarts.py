@@ -93,7 +93,7 @@ class TwinsMachine(RuleBasedStateMachine):
         told = [(each.proxy.reports[-1].session, each.proxy.reports[-1].what) for each in (self.living, self.restarted)]
         assert arrived[0] == arrived[1], told
         (answered,) = self.living.provider.arrived[number]
-        assert answered.response is not None
+        assert answered.response is not None, (self.living.provider.refusals, told)
         talk.model_says(self.api.answered(answered.response))
 
     def _talk(self, number: int) -> Talk:
