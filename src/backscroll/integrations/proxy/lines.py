@@ -39,6 +39,8 @@ class Lines:
         self._store = store
         self._names: dict[str, list[str]] = {}
         """Names by what the conversations have in common: the client's id and the first message. The newest is last."""
+        self._apart: set[tuple[str, str]] = set()
+        """Open conversations, each with a stored one that differs from it before its end."""
         self._is_read = store is None
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._reading = asyncio.Lock()
@@ -78,10 +80,20 @@ class Lines:
     async def _name_of(self, group: str, history: Sequence[Any], agent: Callable[[], Agent]) -> tuple[str, bool]:
         await self._read_names()
         fits = [(each.messages, name) for name, each in self._open(group) if each.continued_by(history)]
-        if fits:
+        if fits and not await self._has_rival(group, history, *max(fits)):
             return max(fits)[1], False
         found = await self._alike(group, history)
-        if found is None:
+        name, looks_back = await self._chosen(group, history, agent, max(found, key=_rank, default=None))
+        closed = {each for each in self._closed(group) if each != name}
+        differ = {other for same, _, other in found if same < len(history)}
+        self._apart = {each for each in self._apart if each[0] != name} | {(name, each) for each in closed & differ}
+        return name, looks_back
+
+    async def _chosen(
+        self, group: str, history: Sequence[Any], agent: Callable[[], Agent], found: tuple[int, int, str] | None
+    ) -> tuple[str, bool]:
+        """Return what `name_of` does, for the conversation that begins most like a request."""
+        if found is None or not found[0]:
             return self._new(group), False
         same, length, name = found
         if same == length:
@@ -95,18 +107,35 @@ class Lines:
             return await self.branch(group, name), False
         return name, False
 
-    async def _alike(self, group: str, history: Sequence[Any]) -> tuple[int, int, str] | None:
-        """Return the conversation that begins most like a request: messages in common, its length, its name."""
+    async def _has_rival(self, group: str, history: Sequence[Any], length: int, name: str) -> bool:
+        """Return whether a request has more in common with another conversation than all of the one that it goes on
+        from: its answers come from that one.
+        """
+        if any(each.messages > length and each.in_common(history) > length for _, each in self._open(group)):
+            return True
+        for other in self._closed(group):
+            if (name, other) in self._apart:
+                continue
+            same, _ = await self._conversations.get(other).stored_in_common(history)
+            if same > length:
+                return True
+            self._apart.add((name, other))
+        return False
+
+    def _closed(self, group: str) -> list[str]:
+        """Return the names of stored conversations that are not loaded, the newest first."""
+        loaded = {name for name, each in self._open(group) if each.messages}
+        names = [name for name in reversed(self._names.get(group, ())) if name not in loaded]
+        return names[:_MOST_READ] if self._store is not None else []
+
+    async def _alike(self, group: str, history: Sequence[Any]) -> list[tuple[int, int, str]]:
+        """Return how much of each conversation a request has: messages in common, its length, its name."""
         found = [(each.in_common(history), each.messages, name) for name, each in self._open(group) if each.messages]
-        names = {name for *_, name in found}
-        closed = [name for name in reversed(self._names.get(group, ())) if name not in names]
-        for name in closed[:_MOST_READ] if self._store is not None else ():
+        for name in self._closed(group):
             same, length = await self._conversations.get(name).stored_in_common(history)
             if length:
                 found.append((same, length, name))
-        found = [each for each in found if each[0]]
-        whole = [each for each in found if each[0] == each[1]]
-        return max(whole or found, default=None)
+        return found
 
     def _open(self, group: str) -> list[tuple[str, ProxiedConversation]]:
         found = ((name, self._conversations.known(name)) for name in self._names.get(group, ()))
@@ -153,6 +182,12 @@ async def _is_apart(
     is_opening = not conversation.holds_answers(history[:same], _OPENING + 1)
     is_new_task = is_opening and has_gone_on and not conversation.holds_answers(history[same:])
     return is_new_task or ((is_opening or has_gone_on) and await conversation.is_of_another(agent()))
+
+
+def _rank(found: tuple[int, int, str]) -> tuple[Any, ...]:
+    """Return by which of these conversations a request is placed: the one it has most of, and all of if it can be."""
+    same, length, _ = found
+    return same, same == length, *found
 
 
 def _number(name: str) -> int:
