@@ -124,9 +124,10 @@ class Lines:
 
     def _closed(self, group: str) -> list[str]:
         """Return the names of stored conversations that are not loaded, the newest first."""
+        if self._store is None:
+            return []
         loaded = {name for name, each in self._open(group) if each.messages}
-        names = [name for name in reversed(self._names.get(group, ())) if name not in loaded]
-        return names[:_MOST_READ] if self._store is not None else []
+        return [name for name in reversed(self._names.get(group, ())) if name not in loaded][:_MOST_READ]
 
     async def _alike(self, group: str, history: Sequence[Any]) -> list[tuple[int, int, str]]:
         """Return how much of each conversation a request has: messages in common, its length, its name."""
