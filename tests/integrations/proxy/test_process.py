@@ -64,6 +64,28 @@ def test_address_is_printed_when_it_is_listened_at(provider):
         assert proxy.client.get("/backscroll/status").status_code == 200
 
 
+def marked(history):
+    """With a mark on the newest message, as Claude Code sends it."""
+    *blocks, last = history[-1]["content"]
+    return [*history[:-1], {**history[-1], "content": [*blocks, {**last, "cache_control": {"type": "ephemeral"}}]}]
+
+
+def newest_marked(got):
+    """The newest messages that bear a mark, by their calls."""
+    blocks = [message["content"][-1] for message in sent(got)]
+    return [block.get("tool_use_id") for block in blocks if "cache_control" in block][-2:]
+
+
+def test_killed_proxy_marks_where_the_provider_has_its_cache(provider, tmp_path):
+    """The first request of the next process has marks at its newest message and at that of the killed one's."""
+    store, history = str(tmp_path / "a.db"), turns(30)
+    for number in (57, 59, 61):
+        with serving(provider.url, "--store", store) as (proxy, process):
+            ask(proxy, marked(history[:number]))
+            process.kill()
+    assert [newest_marked(got) for got in provider.got[1:]] == [["t27", "t28"], ["t28", "t29"]]
+
+
 def test_killed_proxy_goes_on_where_it_was(provider, tmp_path):
     """Killed while a stream is handed on: the next process sends the same view, and nothing is missing."""
     store, history, is_over = str(tmp_path / "a.db"), turns(30), threading.Event()

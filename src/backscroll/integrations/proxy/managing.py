@@ -155,10 +155,10 @@ def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
 
 async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
     """Return the prepared exchange, whose conversation is in use from now on; `None` for an unchanged look back."""
-    async with place.lines.name_of(request.group, request.natives) as (found, looks_back):
+    async with place.lines.name_of(request.group, request.natives, request.agent) as (found, looks_back):
         if looks_back and not await _leaves_out(place, request, found):
             return None
-        name = place.lines.branch(request.group, found) if looks_back else found
+        name = await place.lines.branch(request.group, found) if looks_back else found
         exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
         try:
             await exchange.prepare()
@@ -171,6 +171,6 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
 async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
     """Return whether a view of a request leaves something out, as a branch of this conversation."""
     exchange = Exchange(place.conversations.unnamed(), request, "")
-    exchange.conversation.branches_from(place.conversations.get(name))
+    await exchange.conversation.branches_from(place.conversations.get(name))
     await exchange.prepare()
     return exchange.is_rewritten
