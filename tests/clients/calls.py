@@ -25,7 +25,8 @@ TOOLS = {
     "edit": ("Edit", "edit", "replace"),
     "task": ("Agent", "Task", "task", "agent", "spawn_agent", "collaboration.spawn_agent"),
     "wait": ("wait_agent", "collaboration.wait_agent"),
-    "load": ("ToolSearch", "tool_search"),
+    "load": ("ToolSearch",),
+    "loaded": ("mcp__backscroll__search",),
 }  # fmt: skip  # one kind of tool a line
 """The names that clients give a tool, the first one that is offered is called."""
 INSTEAD = {
@@ -35,6 +36,7 @@ INSTEAD = {
     "task": "echo 'this client has no sub-agents: {}'",
     "wait": "echo 'this client waits by itself: {}'",
     "load": "echo 'this client loads no tools: {}'",
+    "loaded": "echo 'this client has no tool of ours: {}'",
 }
 """The command for a client without such a tool."""
 
@@ -83,7 +85,7 @@ def _values(wish: Wish, name: str, folder: str) -> dict[str, Any]:
         return about | dict.fromkeys(("prompt", "message"), wish.text)
     if wish.tool == "wait":
         return {"timeout_ms": 30_000}
-    return {"query": wish.text, "max_results": 5}
+    return {"query": wish.text, "max_results": 5} if wish.tool == "load" else {"query": wish.text}
 
 
 def _filled(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

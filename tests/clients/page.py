@@ -34,7 +34,8 @@ def lines_for(client: str, address: str) -> Lines:
 
 
 def _exported(lines: str) -> dict[str, str]:
-    return dict(re.findall(r"(\w+)=(\S+)", lines))
+    """A key that the user has is the fake one."""
+    return {name: value.replace("$OPENAI_API_KEY", "sk-fake") for name, value in re.findall(r"(\w+)=(\S+)", lines)}
 
 
 def versions() -> dict[str, str]:

@@ -87,7 +87,7 @@ class ScriptedProvider:
 
     def _answer(self, api: str, got: Got) -> Answer:
         body = json.loads(got.body)
-        given = {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
+        given = {key: _without_own(value) for key, value in body.items() if key not in ("stream", "stream_options")}
         if betas := got.header("anthropic-beta"):
             given["betas"] = betas.split(",")
         self._decided = Decided(Reply(), None)
@@ -108,6 +108,15 @@ class ScriptedProvider:
             return _json(response)
         pieces = tuple(STREAMS[api](response, body))
         return Answer(200, (("content-type", "text/event-stream"),), pieces, has_length=False)
+
+
+def _without_own(value: Any) -> Any:
+    """Messages without the field that Copilot CLI adds for itself, which not every server ignores."""
+    if not isinstance(value, list):
+        return value
+    own = "__copilotMessageSource"
+    return [{key: inner for key, inner in each.items() if key != own} if isinstance(each, dict) else each
+            for each in value]  # fmt: skip  # one thought
 
 
 def _json(value: Any, status: int = 200) -> Answer:

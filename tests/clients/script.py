@@ -100,6 +100,10 @@ def wishes(step: Step) -> list[Wish]:
             return [Wish("task", f"RUN={name}sub{n} STEPS=5 KIND=sub")]
         if n == 19:
             return [Wish("task", f"RUN={name}sub{n}{each} STEPS=4 KIND=sub") for each in "xy"]
+        if n == 3:
+            return [Wish("load", "select:mcp__backscroll__search")]
+        if n in (4, step.steps - 2):
+            return [Wish("loaded", f"needle-{n % 7}")]
         if n in (8, 20, 32):
             return [Wish("wait", name)]
         if n in PAUSES:
