@@ -63,9 +63,9 @@ _QUIET = {"privacy": {"usageStatisticsEnabled": False}, "general": {"disableAuto
 CLIENTS = (
     CommandLine(
         "Claude Code", "@anthropic-ai/claude-code", "claude", run=(*_CLAUDE, "-p"),
-        resume=(*_CLAUDE, "--continue", "-p"), compact=("--continue", "-p", "/compact"),
+        resume=(*_CLAUDE, "--continue", "-p"), compact=(*_CLAUDE, "--continue", "-p", "/compact"),
         variables=(("ANTHROPIC_API_KEY", "sk-ant-fake"), ("DISABLE_AUTOUPDATER", "1"), ("DISABLE_TELEMETRY", "1"),
-                   ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")),
+                   ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("IS_SANDBOX", "1")),
     ),
     CommandLine(
         "Codex", "@openai/codex", "codex", run=_CODEX, resume=(*_CODEX, "resume", "--last"),

@@ -139,7 +139,9 @@ def loaded_in(asked: Asked) -> set[str]:
 
 
 def _together(found: dict[str, set[str]], runs: set[str], *, summaries: int) -> Iterator[str]:
-    """Each sub-agent has one session of its own; the main agent one, and one more after each summary."""
+    """Each sub-agent has one session of its own; the main agent one, and after each summary one more, or
+    two: clients ask for it with other tools or another system prompt.
+    """
     for name, each in found.items():
         if len(each) > 1 and any("sub" in run for run in each):
             yield f"session {name} holds the runs {sorted(each)}"
@@ -150,5 +152,5 @@ def _together(found: dict[str, set[str]], runs: set[str], *, summaries: int) -> 
         if len(within) > 1 and "sub" in run:
             yield f"run {run} is spread over the sessions {within}"
     main = [name for name, each in found.items() if each and not any("sub" in run for run in each)]
-    if len(main) > 1 + summaries:
+    if len(main) > 1 + 2 * summaries:
         yield f"the main agent has {len(main)} sessions with {summaries} summaries of its own: {main}"

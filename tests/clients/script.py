@@ -54,7 +54,7 @@ class ScriptedModel:
     def decide(self, body: Mapping[str, Any]) -> Decided:
         """Return what the model does after a request."""
         spoken = turns(body)
-        if _ASKS_FOR_SUMMARY.search(_newest(spoken)):
+        if _ASKS_FOR_SUMMARY.search(_newest(spoken)) or _ASKS_FOR_SUMMARY.search(system_of(body)[:400]):
             return Decided(reply(f"<summary>{SUMMARY}</summary>"), None, is_summary=True)
         tools, step = tools_of(body), self._step(spoken)
         if step is None or not tools:
@@ -80,7 +80,9 @@ class ScriptedModel:
 
 
 def _newest(spoken: Sequence[Turn]) -> str:
-    return spoken[-1].text if spoken and spoken[-1].role in ("user", "developer") else ""
+    """What was said after the newest answer."""
+    answered = max((at for at, turn in enumerate(spoken) if turn.role == "assistant"), default=-1)
+    return "\n".join(turn.text for turn in spoken[answered + 1 :] if turn.role != "tool")
 
 
 def _thought(body: Mapping[str, Any], step: Step) -> str:
@@ -100,9 +102,9 @@ def wishes(step: Step) -> list[Wish]:
             return [Wish("task", f"RUN={name}sub{n} STEPS=5 KIND=sub")]
         if n == 19:
             return [Wish("task", f"RUN={name}sub{n}{each} STEPS=4 KIND=sub") for each in "xy"]
-        if n == 3:
+        if n == 16:  # behind a pause: by then the server of the tool has started
             return [Wish("load", "select:mcp__backscroll__search")]
-        if n in (4, step.steps - 2):
+        if n in (17, step.steps - 2) and n > 16:
             return [Wish("loaded", f"needle-{n % 7}")]
         if n in (8, 20, 32):
             return [Wish("wait", name)]

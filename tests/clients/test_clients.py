@@ -59,8 +59,8 @@ def test_client_is_managed_through_kills_and_compactions(client: CommandLine, tm
                 driven.command(*client.run, "RUN=a STEPS=60")
                 proxy.kill()
                 proxy.begin()
-                driven.command(*client.resume, "RUN=b STEPS=20")
-                driven.compact("RUN=c STEPS=20")
+                driven.command(*client.resume, "RUN=b STEPS=24")
+                driven.compact("RUN=c STEPS=24")
                 driven.command(*client.resume, "RUN=d STEPS=12")
         finally:
             proxy.kill()
