@@ -47,6 +47,8 @@ class CommandLine(NamedTuple):
     """No telemetry, no updates, and a key."""
     files: tuple[tuple[str, str], ...] = ()
     """Of the home."""
+    loads_tools: bool = False
+    """Whether it loads tools of a server of tools on demand."""
     is_offline: bool = True
     """Whether other machines are kept from it; a client that takes a proxy for this machine too cannot do without."""
 
@@ -57,13 +59,17 @@ _CODEX = ("exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo
 _OPENCODE = ("run", "-m", "openai/gpt-5")
 _PI = ("--model", "backscroll/gpt-5", "-p")
 _LIMITS = {"context": 33_000, "input": 33_000, "output": 8_000}
-_SMALL = {"provider": {"openai": {"models": {"gpt-5": {"limit": _LIMITS}}}}, "compaction": {"auto": True, "reserved": 8_000}}
+_SMALL = {
+    "provider": {"openai": {"models": {"gpt-5": {"limit": _LIMITS}}}},
+    "compaction": {"auto": True, "reserved": 8_000},
+}
 _SOON = {"compaction": {"enabled": True, "reserveTokens": 375_000, "keepRecentTokens": 5_000}}
 _QUIET = {"privacy": {"usageStatisticsEnabled": False}, "general": {"disableAutoUpdate": True}}
 CLIENTS = (
     CommandLine(
         "Claude Code", "@anthropic-ai/claude-code", "claude", run=(*_CLAUDE, "-p"),
         resume=(*_CLAUDE, "--continue", "-p"), compact=(*_CLAUDE, "--continue", "-p", "/compact"),
+        loads_tools=True,
         variables=(("ANTHROPIC_API_KEY", "sk-ant-fake"), ("DISABLE_AUTOUPDATER", "1"), ("DISABLE_TELEMETRY", "1"),
                    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("IS_SANDBOX", "1")),
     ),

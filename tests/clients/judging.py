@@ -117,25 +117,23 @@ def _mixed(asked: Sequence[Asked]) -> Iterator[str]:
 
 
 def _unloaded(asked: Sequence[Asked]) -> Iterator[str]:
-    """A tool that the main agent loaded stays loaded, until its client compacts."""
-    loaded: set[str] = set()
+    """A tool that was loaded stays so, as long as the client offers it as one to be loaded, and until it compacts."""
+    known: set[str] = set()
     for at, each in enumerate(asked):
-        if each.is_summary:
-            loaded = set()
-        elif each.step is not None and each.step.kind == "main":
-            now = loaded_in(each)
-            if lost := loaded - now:
-                yield f"request {at} of run {each.step.run} lost the loaded tools {sorted(lost)}"
-                return
-            loaded |= now
+        known = set() if each.is_summary else known | loaded(each)
+        is_main = each.step is not None and each.step.kind == "main"
+        if is_main and (lost := (known & loadable(each)) - loaded(each)):
+            yield f"request {at} lost the loaded tools {sorted(lost)}"
 
 
-def loaded_in(asked: Asked) -> set[str]:
-    """The tools that a request shows as loaded."""
-    items = asked.body.get("input")
-    outputs = [each for each in items if each.get("type") == "tool_search_output"] if isinstance(items, list) else []
-    searched = {str(tool.get("name")) for output in outputs for tool in output.get("tools") or ()}
-    return searched | set(names_of(asked.body.get("messages")))
+def loadable(asked: Asked) -> set[str]:
+    """The tools of a request that work only behind a reference to them. The client leaves out those not yet loaded."""
+    return {str(tool["name"]) for tool in asked.body.get("tools") or () if tool.get("defer_loading")}
+
+
+def loaded(asked: Asked) -> set[str]:
+    """The tools that the messages of a request refer to."""
+    return set(names_of(asked.body.get("messages")))
 
 
 def _together(found: dict[str, set[str]], runs: set[str], *, summaries: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ import random
 import subprocess
 from pathlib import Path
 
-WORDS = "alpha beta gamma delta queue worker socket retry budget token cache shard lease commit epoch".split()
+WORDS = ("alpha", "beta", "gamma", "delta", "queue", "worker", "socket", "retry", "budget", "token", "cache", "shard")
 
 
 def make_repository(folder: Path) -> None:

@@ -105,11 +105,13 @@ def wishes(step: Step) -> list[Wish]:
         if n == 16:  # behind a pause: by then the server of the tool has started
             return [Wish("load", "select:mcp__backscroll__search")]
         if n in (17, step.steps - 2) and n > 16:
-            return [Wish("loaded", f"needle-{n % 7}")]
+            return [Wish("loaded", "zebra")]
         if n in (8, 20, 32):
             return [Wish("wait", name)]
         if n in PAUSES:
-            return [Wish("shell", f"touch pause-{name}-{n}; until [ -e go-{name}-{n} ]; do sleep 0.2; done{said}")]
+            return [
+                Wish("shell", f"touch .git/pause-{name}-{n}; until [ -e .git/go-{name}-{n} ]; do sleep 0.2; done{said}")
+            ]
     return _USUAL[n % len(_USUAL)](n, file, said)
 
 

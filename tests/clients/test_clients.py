@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.command_lines import CLIENTS, INSTALLED, PACKAGES, CommandLine, Installed
-from tests.clients.judging import figures, problems
+from tests.clients.judging import figures, loaded, problems
 from tests.clients.page import versions
 from tests.clients.provider import ScriptedProvider, serving
 from tests.clients.proxy import Proxy
@@ -28,7 +28,7 @@ def killing(proxy: Proxy, repository: Path) -> Iterator[list[str]]:
 
     def watch() -> None:
         while not is_over.wait(0.2):
-            for pause in repository.glob("pause-*"):
+            for pause in (repository / ".git").glob("pause-*"):
                 if not (go := pause.with_name(pause.name.replace("pause", "go"))).exists():
                     proxy.kill()
                     proxy.begin()
@@ -70,6 +70,7 @@ def test_client_is_managed_through_kills_and_compactions(client: CommandLine, tm
     assert not found, "\n".join(found)
     assert killed[:2] == ["pause-a-15", "pause-a-38"]
     assert seen.outcomes["compacted"] > 0
+    assert any(map(loaded, provider.asked)) or not client.loads_tools
     assert seen.summaries > 0, f"{client.name} never compacted by itself"
 
 

@@ -1,7 +1,7 @@
 """The item by which a model of the Responses API calls a tool: its type follows from the tool that the request offers.
 
-Sources: the types of the openai client, and what Codex sends: tools in `tools`, in an item `additional_tools`, and in the
-output of a search for tools, alone or in a namespace.
+Sources: the types of the openai client, and requests of Codex, which has tools in `tools`, in an item
+`additional_tools` and in the output of a search for tools, each alone or in a namespace.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -45,8 +45,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "program": ("id", "call_id", "code", "fingerprint"),
     "program_output": ("id", "call_id", "result", "status"),
 }
-"""Every type of item that `input` accepts, with its required fields. Reasoning whose encrypted content is there needs no
-id, which OpenCode leaves out. `agent_message` is known from Codex alone, whose sub-agents get their tasks so.
+"""Every type of item that `input` accepts, with its required fields. Reasoning with encrypted content needs no id:
+OpenCode sends none. Codex alone sends `agent_message`, which holds the task of a sub-agent.
 """
 
 _ALL_FIELDS = {
