@@ -15,7 +15,7 @@ def message_of_an_agent(text):
     """An item as Codex sends it. The text is sealed where a provider wrote it."""
     head = {"type": "input_text", "text": "Message Type: NEW_TASK\nPayload:\n"}
     content = [head, {"type": "encrypted_content", "encrypted_content": text}]
-    return {"type": "agent_message", "id": "am_1", "author": "/root", "recipient": "/root/a", "content": content}
+    return {"type": "agent_message", "id": "am_1", "author": "parent", "recipient": "child", "content": content}
 
 
 def provider(stack):
