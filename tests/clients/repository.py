@@ -12,6 +12,8 @@ def make_repository(folder: Path) -> None:
     chance = random.Random(7)
     (folder / "src").mkdir(parents=True)
     (folder / "logs").mkdir()
+    (folder / "pauses").mkdir()
+    (folder / ".gitignore").write_text("pauses/\n")  # clients that list the files for the model leave these out
     for at in range(17):
         (folder / "src" / f"module_{at:02d}.py").write_text(_module(at, chance))
     for at in range(5):

@@ -110,7 +110,10 @@ def wishes(step: Step) -> list[Wish]:
             return [Wish("wait", name)]
         if n in PAUSES:
             return [
-                Wish("shell", f"touch .git/pause-{name}-{n}; until [ -e .git/go-{name}-{n} ]; do sleep 0.2; done{said}")
+                Wish(
+                    "shell",
+                    f"touch pauses/pause-{name}-{n}; until [ -e pauses/go-{name}-{n} ]; do sleep 0.2; done{said}",
+                )
             ]
     return _USUAL[n % len(_USUAL)](n, file, said)
 

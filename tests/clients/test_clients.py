@@ -28,7 +28,7 @@ def killing(proxy: Proxy, repository: Path) -> Iterator[list[str]]:
 
     def watch() -> None:
         while not is_over.wait(0.2):
-            for pause in (repository / ".git").glob("pause-*"):
+            for pause in (repository / "pauses").glob("pause-*"):
                 if not (go := pause.with_name(pause.name.replace("pause", "go"))).exists():
                     proxy.kill()
                     proxy.begin()
