@@ -17,6 +17,7 @@ class Running:
     """A proxy: its address, what it reported, and its totals."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self.url = f"http://127.0.0.1:{port}"
         self.client = httpx.Client(base_url=self.url, timeout=60, verify=False)  # no certificates are loaded
         self.reports: list[Report] = []

@@ -203,6 +203,7 @@ def test_keys_and_headers_are_not_stored(provider, proxy_of, tmp_path):
         ({"openai": "https://x/?a=1"}, "without a query"),
         ({"budget": 10}, "at least 1,000 tokens"),
         ({"store_timeout": 0.0}, "above 0 seconds"),
+        ({"client_timeout": 0.0}, "`client_timeout` must be above 0 seconds"),
         ({"store_rest": -1.0}, "0 seconds or more"),
         ({"token": "short"}, "at least 16"),
         ({"token": "with/slash/and/more"}, "letters, digits"),

@@ -216,6 +216,7 @@ def test_key_of_a_gateway_goes_to_the_gateway_alone(anthropic, headers, is_sent)
             destinations.provider_of("/v1/messages", b"/v1/messages", pairs)
 
 
+@pytest.mark.filterwarnings("ignore:no request of python-httpx")  # these have no body
 def test_one_gateway_for_both_apis_gets_any_key_on_known_paths(provider, proxy_of):
     """There is no other that could see it."""
     proxy = proxy_of(provider.url, openai=f"{provider.url}/openai", anthropic=f"{provider.url}/anthropic")

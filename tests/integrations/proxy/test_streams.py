@@ -10,10 +10,9 @@ import pytest
 
 from backscroll import events
 from tests.integrations.proxy.conversations import body_of, turns
-from tests.integrations.proxy.recording import Answer, message, stream
+from tests.integrations.proxy.recording import FIRST, Answer, message, stream, waits_for
 from tests.long_run import usually
 
-FIRST = b'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7}}}\n\n'
 LAST = b'event: message_delta\ndata: {"type":"message_delta","delta":{},"usage":{"output_tokens":5}}\n\n'
 
 
@@ -77,14 +76,6 @@ def test_client_that_leaves_before_the_headers_ends_it_too(provider, proxy_of):
     assert proxy.outcomes() == ["as it came"]
     assert proxy.reports[0].status == 0
     ended.set()
-
-
-def waits_for(holds):
-    for _ in range(1_000):
-        if holds():
-            return True
-        threading.Event().wait(0.005)
-    return False
 
 
 class Pieces(tuple):

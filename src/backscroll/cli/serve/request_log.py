@@ -27,6 +27,7 @@ class Reported(Protocol):
     model: str
     received_bytes: int
     sent_bytes: int
+    view_bytes: int
     refusals: int
     status: int
     input_tokens: int
@@ -48,6 +49,7 @@ class Summed(Protocol):
     refusals: int
     received_bytes: int
     sent_bytes: int
+    view_bytes: int
     input_tokens: int
     cached_tokens: int
 
@@ -74,13 +76,13 @@ class RequestLog:
         if not self._is_begun:
             self._is_begun = True
             self._line("time", "what was done", "received", "sent", "tokens", "cached", "model")
-        has_body = request.received_bytes > 0
+        received = sent = ""
+        if request.received_bytes > 0:
+            received, sent = size(request.received_bytes), size(request.view_bytes or request.sent_bytes)
         cached = f"{request.cached_tokens / request.input_tokens:.0%}" if request.input_tokens else ""
-        self._line(
-            f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if has_body else "",
-            size(request.sent_bytes) if has_body else "", f"{request.input_tokens:,}" if request.input_tokens else "",
-            cached, request.model or request.path,
-        )  # fmt: skip  # one column a value would hide the call
+        tokens = f"{request.input_tokens:,}" if request.input_tokens else ""
+        time, did = f"{self._now():%H:%M:%S}", _did(request)
+        self._line(time, did, received, sent, tokens, cached, request.model or request.path)
         if self._width < _WITH_PATH and not request.model:
             self.note(f"{request.method} {request.path}")
         for note in _notes(request):
@@ -99,6 +101,9 @@ class RequestLog:
         if totals.received_bytes:
             saved = 1 - totals.sent_bytes / totals.received_bytes
             lines.append(f"{size(totals.received_bytes)} received, {size(totals.sent_bytes)} sent ({saved:.0%} less)")
+        if totals.view_bytes != totals.sent_bytes:
+            would_save = 1 - totals.view_bytes / totals.received_bytes
+            lines.append(f"views would have had {size(totals.view_bytes)} ({would_save:.0%} less than received)")
         if totals.input_tokens:
             cached = totals.cached_tokens / totals.input_tokens
             lines.append(

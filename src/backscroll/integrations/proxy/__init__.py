@@ -7,17 +7,20 @@ requests, go on byte for byte.
 - `gate.py`           who may use it; `trailers.py` trailers are no headers
 - `handing_on.py`     one request and its answer, which is handed on as it comes
 - `managing.py`       finds the conversation of a request and makes its view
+- `store_rest.py`     when a store that failed is asked again
 - `managed_request.py` what is managed of a request; `exchange.py` what is sent for it, and shorter if it is refused
 - `request_budget.py` how many tokens a request may have; `client_limits.py` what clients count on
 - `competing.py`      settings by which a provider shortens a conversation, so that it is left alone
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
 - `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
+- `unpacking.py`      bodies that a client compressed
 - `json_text.py`      where values are in a JSON text; `given.py` and `spelling.py` keep the client's spelling
 - `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
 - `noting.py`          when a message came, and where its agent works
 - `marks.py`          marks for Anthropic's prompt cache
 - `answer.py`         usage and refusals, read from a copy of an answer
+- `pieces.py`         the bytes of an answer, and how long to wait for them
 - `destinations.py`   to which provider a request goes, by its path (`paths.py`) and its keys (`credentials.py`)
 - `refusal.py`        what is sent nowhere
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on

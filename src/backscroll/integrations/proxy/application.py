@@ -53,7 +53,7 @@ def make_app(
         await managing.close()
 
     async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
-        await handing_on(Incoming(scope, receive), send)
+        await handing_on(Incoming(scope, receive, settings.client_timeout), send)
 
     def status(_: Request) -> Response:
         return JSONResponse(summed.as_json())

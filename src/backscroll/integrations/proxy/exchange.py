@@ -25,8 +25,9 @@ class Exchange:
         self.conversation = conversation
         self._protocol, self._body, self._call = request.protocol, request.body, request.call
         self._prompts, self._natives = request.prompts, request.natives
-        self._before = conversation.newest
-        conversation.works_in(request.folder)
+        self._held: int | None = None
+        """How many of its messages were in the request before. `None`: no view was made yet."""
+        conversation.comes_with(request.folder, is_single=request.is_single)
         self._retry = OverflowRetry(conversation)
         self._views = 0
         self.name = name
@@ -57,6 +58,8 @@ class Exchange:
         spelled = list(map(self._protocol.spelling, self._natives))
         view = await self.conversation.view_for(self._natives, spelled, self._call)
         self._views = self.conversation.views
+        if self._held is None:  # a shorter view is no request before
+            self._held = self.conversation.held
         texts = None if view is None else self._texts(view)
         self.conversation.newest = NewestRequest(texts, len(self._natives))
         self.content = self._body.raw if texts is None else self._body.with_items(texts)
@@ -96,7 +99,7 @@ class Exchange:
         """Return the messages of a view as JSON, those of the client in its own words."""
         items, likes = list(self._prompts), list[Any](self._prompts)
         digest = previous = None
-        before = self._newest_before()
+        before = self._natives[self._held - 1] if self._held else None
         for each in view:
             own, natives = (each.native, each.natives) if isinstance(each, Shown) else (each, [each])
             if not natives and digest is None:
@@ -109,11 +112,6 @@ class Exchange:
         given = marks_of(self._body.items)
         marked = remarked(self._protocol.placed(items), given, self._body.fields, digest=digest, previous=previous)
         return self.conversation.spelling.texts(marked, likes)
-
-    def _newest_before(self) -> Any:
-        """Return the newest message of the request before; `None` if there is none, or it is gone."""
-        at = -1 if self._before is None else self._before.messages - 1
-        return self._natives[at] if 0 <= at < len(self._natives) else None
 
 
 class _Refused(Exception):

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import folder_in
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.integrations.proxy.request_budget import RequestBudget, budget_of
 from backscroll.manager.base import MAIN
+from backscroll.messages.tools import read_tools
+from backscroll.tokens.known_models import LONGEST_NAME
 
 _BEGINNING = 3
 """Messages in which a client says where it works."""
@@ -55,10 +58,27 @@ class ManagedRequest:
         self.call: ModelCall = _call(protocol, body, self.prompts, self.budget.tokens)
         """What goes with the messages."""
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a question by itself, without tools and without an answer before it: clients ask so for a
+        title, a summary of a page, or whether the provider is there. It may also be the beginning of a conversation.
+        """
+        said = map(self.protocol.translation.to_message, self.natives)
+        return not self.call.tools and not any(message.get("role") == "assistant" for message in said)
+
+    def agent(self) -> Agent:
+        """Which agent sends it.
+
+        Raises:
+            ConfigurationError: Its tools are in no known shape.
+        """
+        named = read_tools(self.call.tools or ()).texts
+        return Agent(self.call.system or "", frozenset(name for name, _ in named))
+
 
 def _lane(fields: Fields) -> str:
     model = fields.get("model")
-    return model if isinstance(model, str) and model else MAIN
+    return model if isinstance(model, str) and 0 < len(model) <= LONGEST_NAME else MAIN
 
 
 def _call(protocol: Protocol, body: RequestBody, prompts: Sequence[Any], budget: int | None) -> ModelCall:

@@ -36,9 +36,11 @@ class Report:
     client_note: str = ""
     """The budget of the client, at its first request to a model."""
     received_bytes: int = 0
-    """Of the body that the client sent."""
+    """Of the body that the client sent, unpacked."""
     sent_bytes: int = 0
-    """Of the body that went on; in shadow, that would have."""
+    """Of the body that went on, unpacked."""
+    view_bytes: int = 0
+    """In shadow, of the body that would have gone on, unpacked. 0: it is the one that did."""
     refusals: int = 0
     """How often the provider refused it as too long before it accepted a shorter one."""
     status: int = 0
@@ -59,6 +61,8 @@ class Totals:
     received_bytes: int = 0
     """Of the bodies of requests that are managed."""
     sent_bytes: int = 0
+    view_bytes: int = 0
+    """As many as would have been sent with views; without shadow, as were sent."""
     input_tokens: int = 0
     cached_tokens: int = 0
     clients: Clients = field(default_factory=Clients)
@@ -71,6 +75,7 @@ class Totals:
         if report.what in (AS_IT_CAME, COMPACTED, SHADOW):
             self.received_bytes += report.received_bytes
             self.sent_bytes += report.sent_bytes
+            self.view_bytes += report.view_bytes or report.sent_bytes
             if report.messages >= _OF_A_CONVERSATION:
                 self.clients.managed(report.client)
         elif report.what == LEFT_ALONE:
@@ -84,7 +89,7 @@ class Totals:
             "requests": self.requests,
             "outcomes": dict(sorted(self.by_outcome.items())),
             "refusals": self.refusals,
-            "bytes": {"received": self.received_bytes, "sent": self.sent_bytes},
+            "bytes": {"received": self.received_bytes, "sent": self.sent_bytes, "views": self.view_bytes},
             "tokens": {"input": self.input_tokens, "cached": self.cached_tokens},
             "clients": self.clients.as_json(),
         }

@@ -41,9 +41,13 @@ class ProxySettings:
     token: str | None = None
     """A secret that requests have to bear: at least 16 characters, that a path can hold. `None`: they need none."""
     store_rest: float = 30.0
-    """Seconds after a failure of the store for which conversations go on in memory; 0 or more."""
-    store_timeout: float = 30.0
+    """Seconds after a failure of the store for which conversations go on in memory; 0 or more. Twice as long after each
+    further failure, up to ten minutes.
+    """
+    store_timeout: float = 5.0
     """Seconds after which a store that does not answer counts as failed; above 0."""
+    client_timeout: float = 60.0
+    """Seconds without a byte of a request that has not ended, after which it is refused; above 0."""
     allow_paths: Sequence[str] = ()
     """Paths that go on though neither API has them, such as `/v1/rerank`; with `/*` at the end also all below."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -69,8 +73,9 @@ class ProxySettings:
             raise ConfigurationError(f"`budget` must be at least {_LEAST_BUDGET:,} tokens, not {self.budget!r}")
         if not self.store_rest >= 0:
             raise ConfigurationError(f"`store_rest` must be 0 seconds or more, not {self.store_rest!r}")
-        if not self.store_timeout > 0:
-            raise ConfigurationError(f"`store_timeout` must be above 0 seconds, not {self.store_timeout!r}")
+        for name, seconds in (("store_timeout", self.store_timeout), ("client_timeout", self.client_timeout)):
+            if not seconds > 0:
+                raise ConfigurationError(f"`{name}` must be above 0 seconds, not {seconds!r}")
         if self.token is not None and (len(self.token) < _LEAST_TOKEN or not _fits_a_path(self.token)):
             raise ConfigurationError(
                 f"`token` must have at least {_LEAST_TOKEN} letters, digits, hyphens or underscores, because clients "

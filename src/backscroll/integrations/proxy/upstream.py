@@ -72,7 +72,8 @@ class Upstream:
             httpx.TransportError: The server cannot be reached.
         """
         length = len(content) if isinstance(content, bytes) else None
-        sent = headers.of_request(incoming.pairs, length, is_read=is_read)
+        is_own = length is None or content is incoming.body
+        sent = headers.of_request(incoming.pairs, length, is_read=is_read, is_own=is_own)
         if length == 0 and "content-length" not in incoming.headers:  # a request without a body has no length either
             sent = [pair for pair in sent if pair[0] != b"content-length"]
         request = httpx.Request(incoming.method, self.address_of(incoming), headers=sent, content=content or None)
