@@ -77,14 +77,13 @@ def render_group(
         at = owners.index(entry) + 1
         if heals:
             notes.rules.append((entry.seq, "open_call"))
-            notes.added.extend(text for part in parts if (text := placeholder(part)) != WAITING)
+            notes.added.extend(_size(text) for part in parts if (text := placeholder(part)) != WAITING)
         answer = partial(answer_missing, entry.message, parts, messages[at:])
         messages[at:] = answer(placeholder) if heals else answer()
     messages, sources = _arranged(group, entries, messages, owners)
     if not notes.rules:
         return RenderedGroup(messages, sources)
-    added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
-    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
+    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), sum(notes.added))
 
 
 def _sendable(message: Message, entry: Entry) -> Message:
@@ -95,7 +94,8 @@ class _Notes(NamedTuple):
     """What healing did while a group was rendered."""
 
     rules: list[tuple[int, HealRule]]
-    added: list[str]
+    added: list[int]
+    """Bytes of the texts that it added."""
 
 
 def _arranged(
@@ -122,11 +122,20 @@ def _late(message: Message, entry: Entry, group: MessageGroup, notes: _Notes) ->
             continue
         tool, second = known.get(index, ("", False))
         rule: HealRule = "unknown_call" if not tool else "second_result" if second else "late_result"
-        around = frame(entry.seq, call, tool)
         notes.rules.append((entry.seq, rule))
-        notes.added.extend(around)
-        frames[path] = partial(framed, seq=entry.seq, around=around)
+        frames[path] = partial(_framed, seq=entry.seq, around=frame(entry.seq, call, tool), notes=notes)
     return as_text(message, frames)
+
+
+def _framed(text: str, seq: int, around: tuple[str, str], notes: _Notes) -> str:
+    """Return a result in its frame, and note what the frame and escaped signs add to it."""
+    shown = framed(text, seq, around)
+    notes.added.append(max(0, _size(shown) - _size(text)))
+    return shown
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def _in_chat(entries: Sequence[Entry]) -> bool:
