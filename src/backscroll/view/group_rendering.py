@@ -84,8 +84,7 @@ def render_group(
     for entry, parts in _open_calls(group, entries, pending, heals) if group.open_calls else ():
         _answer(entry, parts, messages, owners.index(entry) + 1, notes if heals else None)
     messages, sources = _arranged(group, entries, messages, owners)
-    added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
-    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
+    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), sum(notes.added))
 
 
 def _sendable(message: Message, entry: Entry) -> Message:
@@ -96,7 +95,8 @@ class _Notes(NamedTuple):
     """What healing did while a group was rendered."""
 
     rules: list[tuple[int, HealRule]]
-    added: list[str]
+    added: list[int]
+    """Bytes of the texts that it added."""
 
 
 def _answer(entry: Entry, parts: list[Part], messages: list[Message], at: int, notes: _Notes | None) -> None:
@@ -104,7 +104,7 @@ def _answer(entry: Entry, parts: list[Part], messages: list[Message], at: int, n
     answer = partial(answer_missing, entry.message, parts, messages[at:])
     if notes is not None:
         notes.rules.append((entry.seq, "open_call"))
-        notes.added.extend(text for part in parts if (text := placeholder(part)) != WAITING)
+        notes.added.extend(_size(text) for part in parts if (text := placeholder(part)) != WAITING)
     messages[at:] = answer() if notes is None else answer(placeholder)
 
 
@@ -132,11 +132,20 @@ def _late(message: Message, entry: Entry, group: MessageGroup, notes: _Notes) ->
             continue
         tool, second = known.get(index, ("", False))
         rule: HealRule = "unknown_call" if not tool else "second_result" if second else "late_result"
-        around = frame(entry.seq, call, tool)
         notes.rules.append((entry.seq, rule))
-        notes.added.extend(around)
-        frames[path] = partial(framed, seq=entry.seq, around=around)
+        frames[path] = partial(_framed, seq=entry.seq, around=frame(entry.seq, call, tool), notes=notes)
     return as_text(message, frames)
+
+
+def _framed(text: str, seq: int, around: tuple[str, str], notes: _Notes) -> str:
+    """Return a result in its frame, and note what the frame and escaped signs add to it."""
+    shown = framed(text, seq, around)
+    notes.added.append(max(0, _size(shown) - _size(text)))
+    return shown
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def _in_chat(entries: Sequence[Entry]) -> bool:
