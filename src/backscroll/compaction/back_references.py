@@ -136,6 +136,16 @@ def open_references(groups: Iterable[ShownGroup], whole: Set[int]) -> Iterator[R
                 yield result
 
 
+def _refer(entries: Sequence[Entry]) -> bool:
+    """Return whether a result of these messages may refer to an earlier one. Asked at each step, so it is cheap."""
+    for entry in entries:
+        if entry.reading.results:
+            for part in entry.reading.parts:
+                if part.kind == "result" and meant_by(part.text) is not None:
+                    return True
+    return False
+
+
 def lost_references(view: View, history: History, since: int = 0) -> list[Place]:
     """Return the earlier results that results of a view refer to and that it does not show whole.
 
@@ -148,7 +158,8 @@ def lost_references(view: View, history: History, since: int = 0) -> list[Place]
     if not view.plan.edits:
         return []
     new = takewhile(lambda segment: not segment.entries or segment.entries[-1].seq >= since, reversed(view.segments))
-    found = list(open_references(shown_groups(new), history.protected))
+    referring = [segment for segment in new if _refer(segment.entries)]
+    found = list(open_references(shown_groups(referring), history.protected)) if referring else []
     if not found:
         return []
     groups = shown_groups(view.segments)

@@ -50,10 +50,7 @@ def meant_by(text: str) -> str | None:
     """Return which earlier result a result's text refers to: its mark, or an empty text for that of the same call.
     `None`: it refers to none.
     """
-    if len(text) > _LONGEST:
-        return None
-    beginning = text.lstrip()
-    if beginning[:1] not in _FIRST:
+    if len(text) > _LONGEST or (beginning := text.lstrip())[:1] not in _FIRST:
         return None
     beginning = _IN_OBJECT.sub("", beginning, count=1)
     found = (sentence.pattern.match(beginning) for sentence in SENTENCES)
