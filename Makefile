@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-extras check site bench shipped dist check-dist release-check lock clean
+.PHONY: help demo test test-long test-extras test-clients check site bench shipped dist check-dist release-check lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -91,6 +91,16 @@ test-extras-long: $(READY)
 test-extras-%: export PYTHONDONTWRITEBYTECODE :=
 test-extras-%: build/environments/%/.ready
 	build/environments/$*/bin/python -m pytest -n 2 --dist worksteal $(TESTS_$*)
+
+# The clients come from npm, in the versions that tests/clients/package.json names. One is driven at a time: each is a
+# heavy program.
+CLIENTS := build/clients
+test-clients: $(READY) ## drive real command lines of agents through the proxy; needs npm and its registry, takes half an hour
+	@mkdir -p $(CLIENTS)
+	@cp tests/clients/package.json $(CLIENTS)/package.json
+	@cd $(CLIENTS) && npm install --no-audit --no-fund --loglevel error || \
+	  echo "npm or its registry cannot be reached: clients that are not installed are skipped" >&2
+	$(BIN)/python -m pytest -m clients -rs tests/clients
 
 check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, the site, the wheel, users' types
 	$(BIN)/ruff check .

@@ -137,7 +137,7 @@ def run(size: int, steps: int, messages: Sequence[dict[str, Any]]) -> dict[str, 
     found = {}
     with provider() as address, tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
-            path = "/v1/other" if kind == "passed on" else "/v1/chat/completions"
+            path = "/v1/embeddings" if kind == "passed on" else "/v1/chat/completions"
             with proxy(address, budgets[kind], f"{folder}") as (client, pid):
                 found[kind] = measured(client, pid, path, requests)
                 outcomes = client.get("/backscroll/status").json()["outcomes"]

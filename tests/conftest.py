@@ -15,6 +15,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 TESTS = Path(__file__).parent
 PEERS = (
+    "clients/",
     "integrations/amplifier/",
     "integrations/adk/",
     "integrations/agent_framework/",

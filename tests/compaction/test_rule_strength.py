@@ -39,6 +39,18 @@ RULES = {
     "Russian": ("Никогда не трогай папку migrations.", "Всегда сначала запускай тесты.", "Отвечай только по-русски."),
     "Korean": ("migrations 폴더는 절대 건드리지 마세요.", "항상 먼저 테스트를 실행하세요.", "한국어로 답해 주세요."),
 }
+NAMES = {
+    "English": "Please call me Maestro.",
+    "German": "Nenn mich bitte Maestro.",
+    "French": "Appelle-moi Maestro.",
+    "Spanish": "Llámame Maestro, por favor.",
+    "Italian": "Chiamami Maestro.",
+    "Portuguese": "Me chame de Maestro.",
+    "Chinese": "请叫我大师。",
+    "Japanese": "マエストロと呼んでください。",
+    "Russian": "Называй меня Маэстро.",
+    "Korean": "저를 마에스트로라고 불러 주세요.",
+}
 ORDERS = {
     "English": "Look at file {} now please, and say what it does in a few words.",
     "German": "Schau dir jetzt bitte Datei {} an und sag mir kurz, was darin steht.",
@@ -57,6 +69,7 @@ ORDERS = {
 def test_strength_of_rules_in_each_language_is_above_orders(language):
     assert [strength(rule) for rule in RULES[language]] == [PROHIBITION, STANDING, LIMIT]
     assert strength(ORDERS[language].format(5)) == NO_RULE
+    assert strength(NAMES[language]) == LIMIT, "a name holds for all that follows"
 
 
 @pytest.mark.parametrize(

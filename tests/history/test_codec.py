@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from backscroll import ContextManager, CorruptionError
 from backscroll.history.codec import _READERS, FORMAT, FORMATS, Codec
 from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
-from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Excerpt, Plan
+from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Excerpt, LeftResult, Plan, Restate
+from backscroll.history.soundness import plan_fault
 from backscroll.ports import LOST, Record, Stored
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.counts import Count
@@ -87,6 +88,22 @@ def test_excerpt_of_json_round_trips_and_others_as_before():
     (stored,) = written([event])
     assert [len(edit) for edit in json.loads(stored.record.body)["plan"]["edits"]] == [8, 9]
     assert read([stored]) == [event]
+
+
+def test_restated_results_round_trip():
+    edits = (
+        Restate(5, 0, 2, 1, whole=True, count=Count(9)),
+        Restate(7, 1, 3, 0, whole=False, count=Count(9), by="floor"),
+    )
+    left = LeftResult(12, 2, 1), LeftResult(4_294_967_295, 3, 0)
+    event = PlanRecorded("main", Plan(edits, 1, 0, left=left), (1, 2), 3, 4)
+    assert read(written([event])) == [event]
+
+
+def test_restated_result_that_comes_later_is_a_fault():
+    later = Plan((Restate(5, 0, 6, 0, whole=True, count=Count(9)),), 1)
+    assert plan_fault(later) == "an edit restates a later result"
+    assert plan_fault(Plan(left=(LeftResult(1, -2, 0),))) == "a result that it leaves out has a negative number"
 
 
 WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", "\ud800", "a/b"])

@@ -24,7 +24,22 @@ PREVIEWS = st.builds(
 )
 
 
+def calling(*ids: str) -> dict[str, Any]:
+    calls = [{"id": each, "type": "function", "function": {"name": "run", "arguments": "{}"}} for each in ids]
+    return {"role": "assistant", "content": "", "tool_calls": calls}
+
+
+LATE = [
+    *(CHAT.say("user", "go"), calling("a", "b"), CHAT.say("user", "wait", {"source": "hook"})),
+    *CHAT.results([("a", "done"), ("b", "<summary> " * 237)]),
+    *(calling("a"), calling("a"), CHAT.say("user", "on", {"source": "hook"})),
+    *(*CHAT.results([("a", "done")]), calling("a"), calling("a")),
+]
+"""A late result, sent as text, in which many signs are escaped."""
+
+
 @given(conversations(), BUDGETS, ASK, st.none() | PREVIEWS)
+@example(LATE, 2_420, 36, None)
 def test_4_views_fit_the_budget_by_the_upper_estimate(messages, budget, ask, previews):
     """Also with previews, and nothing changes where nothing was added."""
     watched = session_with_both_triggers(tool_result_preview=previews)

@@ -11,6 +11,8 @@ from backscroll.tokens.known_models import (
     media_limits,
     vendor_of,
 )
+from backscroll.tokens.model_profiles import UNKNOWN, family_of, refuses_prefill
+from backscroll.tokens.windows import window_of
 
 NAMES = {
     "claude-opus-5-5": "claude-opus-5-5",
@@ -192,3 +194,19 @@ def test_media_limits_follow_vendor_window_and_cloud():
     assert media_limits("gemini-2.5-pro").request_bytes == 20_000_000
     assert media_limits("grok-4.7") is None
     assert media_limits("my-model") is None
+
+
+@pytest.mark.parametrize("part", ["a", "a-", "claude-", "anthropic.", "1", "gpt-"])
+def test_name_of_a_million_characters_is_an_unknown_model(part):
+    """And is read at once: a search that grows with the square of the name would take minutes."""
+    name = part * (1_000_000 // len(part))
+    assert (find_model(name), vendor_of(name), window_of(name, {})) == (None, None, None)
+    assert (binds_reasoning(name), compacts_natively(name), media_limits(name)) == (None, None, None)
+    assert canonical(name) == ""
+    assert family_of(name) is UNKNOWN
+    assert refuses_prefill(name) is False
+
+
+def test_names_of_up_to_200_characters_are_read():
+    assert find_model("openai/" + "x/" * 93 + "gpt-5.4") == find_model("gpt-5.4") is not None
+    assert find_model("openai/" + "x/" * 94 + "gpt-5.4") is None

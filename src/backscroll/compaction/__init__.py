@@ -12,6 +12,8 @@ Deciding:
 - `long_turns.py`     outputs of tools that come as messages of a user
 - `required.py`       what every view requires, and `result.py` and `report.py` what a compaction did
 - `working_set.py`    what the agent works by, which compactions spare
+- `back_references.py` which earlier results those of a view refer to, and whether it shows them
+- `restating.py`      showing an earlier result in the place of a later one that refers to it
 - `trim.py`           leaving out messages on request
 - `options.py`        the options with their ranges
 - `modes.py`          presets of these options, and what each buys

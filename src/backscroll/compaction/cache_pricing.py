@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from backscroll.compaction.candidates import CandidatePart, Window, is_outcome
 from backscroll.compaction.options import CachePricing
-from backscroll.history.plan import Clear
+from backscroll.history.plan import PartEdit
 
 BY = "cache savings"
 SPARED = 3  # newest groups with results that the model has seen: it is working with them
@@ -18,7 +18,7 @@ _LEAST = 25  # tokens from which a result is worth a stub
 
 def batch(
     window: Window, least: int, prices: CachePricing, spared: int = SPARED, *, cold: bool = False
-) -> Sequence[Clear]:
+) -> Sequence[PartEdit]:
     """Return the edits that clear old results, if that pays; else none.
 
     A result is old if the model has seen it and it is in none of the newest groups. Its media count, too. The next

@@ -13,6 +13,7 @@ from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import (
+    BACK_REFERENCE,
     GAPS,
     NO_DIGEST,
     Clear,
@@ -22,6 +23,8 @@ from backscroll.history.plan import (
     Edit,
     Excerpt,
     Gap,
+    PartEdit,
+    Restate,
     reference,
 )
 from backscroll.history.recall_wording import RECALL, RecallWording
@@ -33,7 +36,7 @@ from backscroll.tokens.counts import Count
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Estimate, estimate_count, estimate_message
 from backscroll.view.context import RenderContext
-from backscroll.view.rendering import clipped, masked
+from backscroll.view.rendering import clipped, masked, restated
 from backscroll.view.view import View
 
 NEAREST = 1 / 3  # of the tokens spared as recent: these are not even cut
@@ -61,7 +64,7 @@ class CandidateGroup:
     """Within the newest `protect.recent` share of the budget."""
     unseen: bool
     """Holds a result that no assistant message follows yet."""
-    edits: dict[tuple[int, int], Excerpt | Clear]
+    edits: dict[tuple[int, int], PartEdit]
     nearest: bool = False
     """Within the newest third of that share, or kept: not even cut, unless it cannot fit otherwise."""
     kept: bool = False
@@ -179,9 +182,11 @@ class Window:
         return Count(ceil(estimate_count(count, self.family)[0]))
 
     def clip(self, candidate: CandidatePart, keep: int, by: str, head_share: float = 0.6) -> Excerpt | None:
-        """Cut a part to about `keep` tokens, head and tail. Returns None if that frees nothing, and for arguments too
-        long to parse, whose rest would have to be valid JSON.
+        """Cut a part to about `keep` tokens, head and tail. Returns None if that frees nothing, for arguments too long
+        to parse, whose rest would have to be valid JSON, and for a part that shows an earlier result.
         """
+        if isinstance(self._edit_of(candidate), Restate):
+            return None
         text, count = candidate.part.text, candidate.entry.counts[candidate.number]
         if type(count) is not Count or not count.tokens or not text:
             return None
@@ -234,8 +239,32 @@ class Window:
             return None
         return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between), structure)
 
-    def mask(self, candidate: CandidatePart, by: str, why: str = "left out", *, anyway: bool = False) -> Clear | None:
-        """Replace a part by a one-line stub with the reason. Returns None if that frees nothing, unless `anyway`."""
+    def restate(
+        self, candidate: CandidatePart, source: Part | None, place: tuple[int, int], by: str = BACK_REFERENCE
+    ) -> Restate:
+        """Show an earlier result in a part that refers to it, or say that it is not shown.
+
+        Args:
+            candidate: The part.
+            source: The earlier result. `None`: it is not shown.
+            place: The earlier result's `seq` and number.
+            by: The reason.
+        """
+        text = restated(candidate.part, source, reference(place[0], part=place[1]), self.recall.lead)
+        counted = self._recount(candidate.part, text)
+        return Restate(candidate.entry.seq, candidate.number, *place, source is not None, counted, by)
+
+    def _edit_of(self, candidate: CandidatePart) -> PartEdit | None:
+        return candidate.unit.edits.get((candidate.entry.seq, candidate.number))
+
+    def mask(
+        self, candidate: CandidatePart, by: str, why: str = "left out", *, anyway: bool = False
+    ) -> Clear | Restate | None:
+        """Replace a part by a one-line stub with the reason, and an earlier result that it shows by a line that names
+        its reference. Returns None if that frees nothing, unless `anyway`.
+        """
+        if isinstance(known := self._edit_of(candidate), Restate):
+            return self.restate(candidate, None, (known.source, known.source_part), by) if known.whole else None
         original = candidate.entry.counts[candidate.number]
         size = original.tokens if type(original) is Count else candidate.count.tokens
         what = (

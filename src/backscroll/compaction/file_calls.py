@@ -26,6 +26,14 @@ def path_of(arguments: Mapping[str, Any]) -> str:
     return next((arguments[name] for name in _PATHS if type(arguments.get(name)) is str), "")
 
 
+def in_order(call: str) -> tuple[str, str]:
+    """Return the arguments of a call (JSON text) in a fixed order, and the path in them; unchanged and without a path
+    if they are too long to parse.
+    """
+    arguments = arguments_of(call)
+    return (json.dumps(arguments, sort_keys=True), path_of(arguments)) if arguments else (call, "")
+
+
 def written_text(arguments: Mapping[str, Any]) -> str | None:
     """Return the whole text of a file that a call with these arguments writes."""
     return next((arguments[name] for name in _CONTENTS if type(arguments.get(name)) is str), None)

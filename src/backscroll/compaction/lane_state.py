@@ -32,7 +32,7 @@ from backscroll.history.log import (
     Tried,
     UsageObserved,
 )
-from backscroll.history.plan import GAPS, Native, Plan, same_until, until, without
+from backscroll.history.plan import GAPS, Native, Plan, only_restates, same_until, until, without
 from backscroll.history.ranges import SeqRange, covers, united, up_to
 from backscroll.history.recall_wording import RecallWording
 from backscroll.messages import holds_compaction
@@ -180,11 +180,14 @@ class LaneState:
                 self._compacted_natively(event)
 
     def _recorded(self, event: PlanRecorded) -> None:
-        """Adopt a new plan."""
+        """Adopt a new plan. One that only shows again what results refer to is no compaction: the view grew by it, and
+        the next compaction is as near as before.
+        """
+        grows = not event.undone and only_restates(self.plan, event.plan)
         if event.undone:
             if self._before:  # else the plan that it undoes was lost
                 self._before.pop()
-        else:
+        elif not grows:
             self._before.append(self.plan)
             self.compactions += 1
         if self.native is not None and not same_until(self.plan, event.plan, self.native.last):
@@ -198,9 +201,10 @@ class LaneState:
             self.summary = None
         self.stale = self.unlike_sent = self.passing = ()  # the plan says what it leaves out
         self._end_foresight()
-        self.planned_for, self._newly_planned = self.budget, True
-        self.settled = self.batched = event.tokens
-        self.settled_messages = event.messages
+        if not grows:
+            self.planned_for, self._newly_planned = self.budget, True
+            self.settled = self.batched = event.tokens
+            self.settled_messages = event.messages
         self.calibrator.compacted(Estimate(*event.removed))
 
     def _settled(self, event: CompactionSkipped) -> None:

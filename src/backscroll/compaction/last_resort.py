@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window, is_outcome
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.compaction.strategies.truncate import drop_unit
-from backscroll.history.plan import Clear, Edit, Excerpt
+from backscroll.history.plan import Edit, Excerpt, PartEdit
 
 LEAST = 48  # tokens that stay of a cut part: enough for what it is and how it ends
 _ROUNDS = 6
@@ -130,7 +130,7 @@ def _one_by_one(window: Window, found: list[CandidatePart], excess: int) -> list
     return edits
 
 
-def _shrink(window: Window, candidate: CandidatePart, tokens: int) -> Excerpt | Clear | None:
+def _shrink(window: Window, candidate: CandidatePart, tokens: int) -> PartEdit | None:
     """Cut a part to about `tokens` by the upper estimate, including its note; a part without text gets a stub."""
     if candidate.part.media is not None or candidate.part.kind == "opaque":
         return window.mask(candidate, LAST_CUT)

@@ -13,12 +13,13 @@ from backscroll.compaction.decision import Strategy
 from backscroll.compaction.last_resort import clip_floor
 from backscroll.compaction.options import CompactionOptions, Protection
 from backscroll.compaction.plan_builder import PlanBuilder
+from backscroll.compaction.restating import fit_in_place, put_in_place, spare_referred
 from backscroll.compaction.stale_excerpts import without_stale_lines
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
 from backscroll.compaction.triggers import over_message_limit
 from backscroll.compaction.working_set import spare_working_set
-from backscroll.history.plan import GAPS, Clear, Digest, Edit, Excerpt
+from backscroll.history.plan import GAPS, Digest, Edit, PartEdit
 
 LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
@@ -40,12 +41,16 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
             spare_working_set(builder.window, room, files=False)  # files here and there would take a line each
             _enforce_message_limit(builder, options.max_messages, options.target_usage)
         builder.apply(spare_working_set(builder.window, room, files=at == 0))
+        if spared.working_set:
+            spare_referred(builder)
+        put_in_place(builder, leaving=True)
         for strategy in strategies:
             if builder.used <= targets.target:
                 break
             edits = _allowed(strategy(builder.window, builder.used - targets.target), builder)
             if edits:
                 builder.apply(edits)
+                put_in_place(builder, leaving=True)
         if builder.used <= targets.threshold and not over_message_limit(builder.view, options):
             break
     if builder.rebuild_and_count() > targets.total:
@@ -53,6 +58,8 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
     if builder.rebuild_and_count() > targets.total:
         builder.look_again()
         _drop_all_but_floor(builder)
+        put_in_place(builder)
+        fit_in_place(builder, targets.total)
     _cut_what_must_stay(builder)
 
 
@@ -120,7 +127,7 @@ def _allowed(edits: Sequence[Edit], builder: PlanBuilder) -> list[Edit]:
     return allowed
 
 
-def _is_fixed(unit: CandidateGroup, edit: Excerpt | Clear) -> bool:
+def _is_fixed(unit: CandidateGroup, edit: PartEdit) -> bool:
     reading = next(entry.reading for entry in unit.entries if entry.seq == edit.seq)
     return reading.fixes(reading.parts[edit.part])
 

@@ -181,7 +181,7 @@ class PlanBuilder:
         plan = self._view.plan
         return Plan(
             edits, number, after, digest, last, self._no_reasoning, self._reason, plan.native, plan.waited,
-            recall=plan.recall,
+            left=plan.left, recall=plan.recall,
         )  # fmt: skip  # one thought
 
     def remove_reasoning(self) -> None:
@@ -202,6 +202,10 @@ class PlanBuilder:
     def _all_reasoning(self) -> tuple[SeqRange, ...]:
         branch = self.history.branch
         return united(self._removed_before, [SeqRange(branch[0], branch[-1])])
+
+    def show_again(self, view: View) -> None:
+        """Show the view that was made before the newest edits, once nothing follows them any more."""
+        self._view = view
 
     def settle_reasoning(self) -> None:
         """Remove the reasoning behind the first edited place, and show the rest again where it fits."""

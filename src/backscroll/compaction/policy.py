@@ -6,8 +6,10 @@ whether there is anything to decide and must stay cheap. The work itself may run
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
+from backscroll.compaction.back_references import left_results
 from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
@@ -29,6 +31,7 @@ from backscroll.compaction.report import (
     too_large_as_measured,
 )
 from backscroll.compaction.required import wins_little
+from backscroll.compaction.restating import put_in_place, settle, spare_referred
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.preview import arrivals
 from backscroll.compaction.summarization import Order, Summaries
@@ -45,6 +48,7 @@ from backscroll.compaction.triggers import (
     over_message_limit,
     over_trigger,
     reckoned,
+    refers_back,
     rule_for_arrivals,
     targets_of,
     trigger_of,
@@ -98,7 +102,7 @@ def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
         builder, _ = compacted(lane, now, targets)
     else:
         builder = _builder(lane, now, targets, regrow=False)
-    builder.settle_reasoning()
+    settle(builder)
     after = builder.rebuild_and_count()
     if after > targets.total:
         raise too_large(builder, after, lane.calibrator.overhead(targets.total), lane.refused)
@@ -155,7 +159,9 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 
 
 def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
-    """Compact a plan to these targets; also return whether it previews new results or clears media."""
+    """Compact a plan to these targets; also return whether it previews new results, clears media, or shows what a new
+    result refers to.
+    """
     if holds_reasoning(lane, now):
         targets = targets.deeper(DEEPER)
     builder = with_block(lane, now, partial(_builder, lane, now, targets))
@@ -169,8 +175,9 @@ def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple
         media = _media_edits(builder, lane, now)[0]
         builder.apply(media)
         edits = [*edits, *media]
+    changed = put_in_place(builder) or bool(edits)
     if native and builder.used <= early(targets) and not over_message_limit(builder.view, now.options):
-        return builder, bool(edits)
+        return builder, changed
     if native:
         builder.remove_reasoning()
     if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
@@ -180,7 +187,7 @@ def compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple
             builder.drop_native()
             builder.remove_reasoning()
             compact(builder, now.strategies(), now.options)
-    return builder, bool(edits)
+    return builder, changed
 
 
 def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision] | None, str]:
@@ -206,7 +213,7 @@ def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionR
     targets, estimate = reckoned(lane, now, lane.budget)
     used = estimate.upper
     builder, _ = compacted(lane, now, targets)
-    builder.settle_reasoning()
+    settle(builder)
     return targets.threshold, result_of(lane.name, builder, used, builder.rebuild_and_count(), "manual")
 
 
@@ -219,7 +226,7 @@ def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     if not edits:
         return Decision(None, reports, media_left=stuck)
     builder.apply(edits)
-    builder.settle_reasoning()
+    settle(builder)
     after = builder.rebuild_and_count()
     made = recorded(lane, now, builder, used, after=after, trigger="media_limit")
     return made._replace(reports=made.reports + reports, media_left=stuck)
@@ -231,22 +238,31 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """Preview new results that are too large, else clear old ones that are worth a batch."""
-    found = _fit_arrivals(lane, now, targets, used) if arrived(lane, now, targets) else None
+    """Preview new results that are too large, or show what they refer to, else clear old ones worth a batch."""
+    new = arrived(lane, now, targets) or refers_back(lane, now)
+    found = _fit_arrivals(lane, now, targets, used) if new else None
     if found is None and batch_due_now(lane, now, targets, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
 
 
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
-    """Preview results too large to be shown whole even once; None if there are none."""
+    """Preview results too large to be shown whole even once, and show earlier results that new ones refer to; None if
+    there are none. Where those do not fit, the view is compacted.
+    """
     builder = _builder(lane, now, targets, regrow=False)
     edits = arrivals(builder.window, rule_for_arrivals(lane, now, targets), now.history.protected | builder.retain)
-    if not edits:
-        return None
     builder.apply(edits)
-    builder.settle_reasoning()
-    return recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="large_result")
+    protect_recent(builder.window, int(builder.room * now.options.protect.recent), now.options.protect.results)
+    refers = put_in_place(builder)
+    if refers and over_trigger(lane, now, targets, builder.used):
+        builder, _ = compacted(lane, now, targets)
+        return decide_on(lane, now, builder, used, "threshold", force=True)
+    if not (edits or refers):
+        return None
+    settle(builder)
+    trigger: Trigger = "large_result" if edits else "back_reference"
+    return recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger=trigger)
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -264,11 +280,12 @@ def with_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> Plan
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
     current = spare_working_set(builder.window, int(builder.room * now.options.protect.working_set), files=False)
+    spare_referred(builder, all_of_them=True)
     edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=is_cold(lane, now))
     if not edits:
         return None
     builder.apply([*current, *edits])
-    builder.settle_reasoning()
+    settle(builder)
     return builder
 
 
@@ -340,7 +357,7 @@ def decide_on(
 ) -> Decision:
     """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
     budget, room = builder.targets.total if budget is None else budget, builder.room
-    builder.settle_reasoning()
+    settle(builder)
     after = builder.rebuild_and_count()
     reports = refusals(lane.name, builder)
     if after > budget:
@@ -369,5 +386,6 @@ def recorded(
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in builder.fresh), default=expired)
     view = builder.view
+    view.plan = replace(view.plan, left=left_results(builder.before, view.plan))
     event = PlanRecorded(lane.name, view.plan_with_weights(), builder.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)

@@ -13,7 +13,7 @@ from backscroll.compaction.reasoning import bound_view, lost_between, reasoning_
 from backscroll.history.branch import Branch
 from backscroll.history.history import Entry, History
 from backscroll.history.log import PlanRecorded
-from backscroll.history.plan import Plan, until
+from backscroll.history.plan import Plan, until, with_restated
 from backscroll.history.ranges import covers, united
 from backscroll.ports import Notification
 from backscroll.tokens.usage import estimate_message
@@ -41,7 +41,7 @@ def regrow(lane: LaneState, now: PolicyInput, room: int) -> Decision:
     if first is None:
         return NOTHING_DUE
     last, bare = history.branch[-1], united(lane.plan.no_reasoning, lane.outdated)
-    plan = until(lane.plan, first - 1)
+    plan = with_restated(until(lane.plan, first - 1), lane.plan)
     digest = replace(plan.digest, covered_tokens=max(0, plan.digest.covered_tokens - tokens))
     plan = replace(plan, number=lane.plan.number + 1, last=last, digest=digest, no_reasoning=bare)
     shown = [found for found in now.ephemerals if found.number >= lane.expired]

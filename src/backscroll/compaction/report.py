@@ -11,7 +11,7 @@ from backscroll.compaction.reasoning import reasoning_tokens
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
-from backscroll.history.plan import GAPS, Clear, Excerpt, Plan
+from backscroll.history.plan import Clear, Excerpt, Plan, Restate
 from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.view.segment import EPHEMERAL
@@ -23,7 +23,7 @@ def result_of(lane: str, builder: PlanBuilder, used: int, after: int, trigger: T
     before, view, targets = builder.before, builder.view, builder.targets
     shown = {segment.key for segment in view.segments}
     removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
-    shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
+    shortened = sum(1 for edit in view.plan.edits if isinstance(edit, Excerpt | Clear))
     sizes = used, after, len(before.messages), len(view.messages)
     lost = reasoning_tokens(builder.lost_reasoning(), builder.around.family)
     return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger, lost)
@@ -162,5 +162,6 @@ def _rules_aside(plan: Plan) -> set[str]:
 def _level(plan: Plan) -> int:
     """Return how harsh the plan is: 1 (parts cut), 2 (parts cleared) or 3 (messages left out)."""
     return max(
-        (1 if isinstance(edit, Excerpt) else 2 if isinstance(edit, Clear) else 3 for edit in plan.edits), default=0
+        (1 if isinstance(edit, Excerpt | Restate) else 2 if isinstance(edit, Clear) else 3 for edit in plan.edits),
+        default=0,
     )

@@ -8,6 +8,7 @@ Trigger = Literal[
     "messages",
     "cache_savings",
     "large_result",
+    "back_reference",
     "cache_expired",
     "manual",
     "model",
@@ -16,10 +17,10 @@ Trigger = Literal[
     "media_limit",
 ]
 """Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
-too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`), or the model
-(`model`); this request must show a message that the plan leaves out (`retained`); something before a model's reasoning
-changed, such as the system prompt, which invalidates the reasoning (`prefix_changed`); the view holds more media than
-its provider accepts (`media_limit`).
+too large to be shown whole; a new result refers to an earlier one that is left out (`back_reference`); the provider's
+cache has expired; the caller requests it (`manual`), or the model (`model`); this request must show a message that the
+plan leaves out (`retained`); something before a model's reasoning changed, such as the system prompt, which invalidates
+the reasoning (`prefix_changed`); the view holds more media than its provider accepts (`media_limit`).
 """
 
 

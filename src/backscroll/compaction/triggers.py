@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 from backscroll.compaction.arrival_rule import AT_ONCE, ArrivalRule, arrival_rule, shown_whole
+from backscroll.compaction.back_references import lost_references
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.media_limits import over_media_limits
@@ -17,7 +18,8 @@ from backscroll.view.view import View
 
 Why = Literal["limits", "reasoning", "size", "media", "results"]
 """What is due: limits of the request are exceeded; reasoning is outdated; the view is too large, has too many messages,
-or the caller compacts; it holds too much media; or a new result is too large, or old ones are worth a batch.
+or the caller compacts; it holds too much media; or a new result is too large or refers to an earlier one that is left
+out, or old ones are worth a batch.
 """
 LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
 WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
@@ -61,7 +63,7 @@ def check(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -
     if why is None and lane.around.media is not None and over_media_limits(lane):
         why = "media"
     if why is None and not now.limits.hard:
-        new = arrived(lane, now, targets) or batch_due_now(lane, now, targets, used)
+        new = arrived(lane, now, targets) or refers_back(lane, now) or batch_due_now(lane, now, targets, used)
         why = "results" if new else None
     return Due(targets, estimate, why, foresee(lane, now, targets, used) if why is None else None)
 
@@ -156,6 +158,17 @@ def arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
             rule = rule_for_arrivals(lane, now, targets)
             return rule is not None and shown_whole(lane.view, now.history, rule)
     return False
+
+
+def refers_back(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether a result only refers to an earlier one that the view does not show: a new one, or any of them
+    since the plan changed.
+    """
+    assert lane.view is not None
+    if not lane.plan.edits:
+        return False
+    since = lane.sent_to if lane.handed_out_plan == lane.plan.number else 0
+    return bool(lost_references(lane.view, now.history, since))
 
 
 def rule_for_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:

@@ -103,10 +103,11 @@ class GroupIndex:
             group.serving += 1
             if len(self._serving) > MOST_OPEN:
                 del self._serving[next(iter(self._serving))]
+        turn = seq, group.first
         if goes_on(reading, self.last_role) or seq in group.orphans:
-            self.turns = newer(self.turns, (seq, group.first))
-        if not (reading.is_system or reading.flags.injected):
-            self.others = newer(self.others, (seq, group.first))
+            self.turns = newer(self.turns, turn)
+        if not reading.is_system and not reading.flags.injected:
+            self.others = newer(self.others, turn)
         self.last_role = reading.role
         return group, merged
 
@@ -272,10 +273,11 @@ class GroupPreview:
         return Joining(tuple(sorted(joined)), tuple(late))
 
     def _note(self, seq: int, reading: ParsedMessage, first: int, *, shown_apart: bool = False) -> None:
+        turn = seq, first
         if goes_on(reading, self._last_role) or shown_apart:
-            self._went_on = newer(self._went_on, (seq, first))
-        if not (reading.is_system or reading.flags.injected):
-            self._others = newer(self._others, (seq, first))
+            self._went_on = newer(self._went_on, turn)
+        if not reading.is_system and not reading.flags.injected:
+            self._others = newer(self._others, turn)
         self._last_role = reading.role
 
     def _named(self, reading: ParsedMessage) -> ParsedMessage:

@@ -45,6 +45,25 @@ class Clear:
     by: str = "clear"
 
 
+BACK_REFERENCE = "back reference"
+"""The reason in edits of results that refer to an earlier one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restate:
+    """A result that only refers to an earlier one, with the text of that, or with a line that says it is not shown."""
+
+    seq: int
+    part: int
+    source: int
+    source_part: int
+    """The earlier result, by the `seq` of its message and its number there."""
+    whole: bool
+    """Whether the text of the earlier result is shown."""
+    count: Count
+    by: str = BACK_REFERENCE
+
+
 @dataclass(frozen=True, slots=True)
 class Truncate:
     """All entries from `first` to `last` are left out."""
@@ -76,7 +95,8 @@ Gap = Truncate | Digest | Native
 GAPS = (Truncate, Digest, Native)
 """Edits that remove whole messages from a view."""
 
-Edit = Excerpt | Clear | Truncate | Digest | Native
+PartEdit = Excerpt | Clear | Restate
+Edit = PartEdit | Truncate | Digest | Native
 
 NoteKind = Literal["user", "pasted", "rule", "turn", "line", "error", "prose", "system", "developer"]
 RANKED: tuple[NoteKind, ...] = ("system", "developer")
@@ -162,6 +182,14 @@ class TextWeight(NamedTuple):
     upper: int
 
 
+class LeftResult(NamedTuple):
+    """A result that is left out, and what a later result may refer to it by. `key` is a fingerprint of that."""
+
+    key: int
+    seq: int
+    part: int
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The edits of one lane's view. `number` grows with every plan a lane records; 0 is the empty plan."""
@@ -190,6 +218,8 @@ class Plan:
     """Whether views heal odd messages. False in plans of stores that an older version wrote, until they are replaced:
     the provider's cache has what was sent under them.
     """
+    left: tuple[LeftResult, ...] = ()
+    """Results that are left out and that a later one may refer to, the newest ones in order."""
     text_weights: tuple[TextWeight, ...] = field(default=(), compare=False)
     """Weights of the texts that Backscroll adds to the view, so that no one who reopens the session counts them."""
     recall: RecallWording = RECALL
@@ -199,9 +229,13 @@ class Plan:
         """Yield the ranges that are not shown, in order."""
         return (edit for edit in self.edits if isinstance(edit, GAPS))
 
-    def rewritten(self) -> dict[int, list[Excerpt | Clear]]:
-        """Return excerpts and clearings by `seq`."""
-        found: dict[int, list[Excerpt | Clear]] = {}
+    def restated(self) -> list[int]:
+        """Return the messages of the earlier results that are shown in the place of later ones, by `seq`."""
+        return [edit.source for edit in self.edits if isinstance(edit, Restate) and edit.whole]
+
+    def rewritten(self) -> dict[int, list[PartEdit]]:
+        """Return the edits of parts by `seq`."""
+        found: dict[int, list[PartEdit]] = {}
         for edit in self.edits:
             if not isinstance(edit, GAPS):
                 found.setdefault(edit.seq, []).append(edit)
@@ -280,7 +314,7 @@ def untold(plan: Plan) -> list[tuple[int, int]]:
 
 def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
     """Merge both, sorted: a newer edit of a part replaces the older one, and gaps replace the edits in their range."""
-    parts: dict[tuple[int, int], Excerpt | Clear] = {}
+    parts: dict[tuple[int, int], PartEdit] = {}
     gaps: list[Gap] = []
     for edit in (*edits, *new):
         if isinstance(edit, GAPS):
@@ -360,7 +394,21 @@ def until(plan: Plan, last: int) -> Plan:
         digest=replace(plan.digest, notes=notes, reserve=reserve, removed=removed, begun=begun),
         no_reasoning=up_to(plan.no_reasoning, last),
         waited=tuple([call for call in plan.waited if call[0] <= last]),
+        left=tuple([each for each in plan.left if each.seq <= last]),
     )
+
+
+def with_restated(plan: Plan, before: Plan) -> Plan:
+    """Return a plan with those restated results of another one whose earlier results it leaves out as well."""
+    found = [edit for edit in before.edits if isinstance(edit, Restate) and hidden(plan, [edit.source])]
+    return replace(plan, edits=merge(found, plan.edits)) if found else plan
+
+
+def only_restates(before: Plan, after: Plan) -> bool:
+    """Return whether one plan follows another and differs by restated results alone."""
+    edits = [[edit for edit in plan.edits if not isinstance(edit, Restate)] for plan in (before, after)]
+    same = edits[0] == edits[1] and same_view(before, replace(after, edits=before.edits))
+    return same and before.edits != after.edits
 
 
 def _native_until(plan: Plan, last: int) -> Plan:

@@ -21,9 +21,11 @@ from backscroll.history.plan import (
     DigestLine,
     Edit,
     Excerpt,
+    LeftResult,
     Native,
     NativeBlock,
     Plan,
+    Restate,
     TextWeight,
     Truncate,
 )
@@ -100,6 +102,8 @@ class PlanRecords:
             body["reason"] = plan.reason
         if plan.no_reasoning:
             body["no_reasoning"] = plan.no_reasoning
+        if plan.left:
+            body["left"] = plan.left
         if plan.text_weights:
             body["text_weights"] = plan.text_weights
         if plan.waited:
@@ -142,9 +146,10 @@ class PlanRecords:
         weights = tuple(TextWeight(*each) for each in body.get("text_weights", ()))
         place = body["number"], body["after"]
         waited = tuple((seq, number) for seq, number in body.get("waited", ()))
+        left = tuple(LeftResult(*each) for each in body.get("left", ()))
         plan = Plan(
             edits, *place, digest, body.get("last"), bare, body.get("reason"), native, waited,
-            heals and not body.get("unhealed", False), weights, RecallWording(*body.get("recall", RECALL)),
+            heals and not body.get("unhealed", False), left, weights, RecallWording(*body.get("recall", RECALL)),
         )  # fmt: skip  # one thought
         return without_lost(plan) if native is None else plan
 
@@ -206,6 +211,8 @@ def _edit(edit: Edit) -> list[Any]:
             return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, by, edit.between, *structure]
         case Clear():
             return ["mask", edit.seq, edit.part, edit.note, edit.count, _stored_by(edit.by)]
+        case Restate():
+            return ["restate", edit.seq, edit.part, edit.source, edit.source_part, edit.whole, edit.count, edit.by]
         case Truncate():
             return ["drop", edit.first, edit.last, _stored_by(edit.by)]
         case Digest():
@@ -223,6 +230,9 @@ def _read_edit(raw: list[Any]) -> Edit:
     if kind == "mask":
         seq, part, note, count, by = rest
         return Clear(seq, part, note, Count(*count), _BY.get(by, by))
+    if kind == "restate":
+        seq, part, source, source_part, whole, count, by = rest
+        return Restate(seq, part, source, source_part, whole, Count(*count), by)
     first, last, by = rest
     if kind == "drop":
         return Truncate(first, last, _BY.get(by, by))

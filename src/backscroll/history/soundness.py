@@ -23,7 +23,7 @@ from backscroll.history.log import (
     PlanRecorded,
     RequestRecorded,
 )
-from backscroll.history.plan import GAPS, Edit, Excerpt, Native, Plan
+from backscroll.history.plan import GAPS, Edit, Excerpt, Native, Plan, Restate
 from backscroll.messages import Message, read_message
 from backscroll.tokens.counts import Count, Counts
 
@@ -123,6 +123,8 @@ def plan_fault(plan: Plan) -> str | None:
         return fault
     if any(min(each.expected, each.upper) < 0 for each in plan.text_weights):
         return "a weight is negative"
+    if any(min(each) < 0 for each in plan.left):
+        return "a result that it leaves out has a negative number"
     return None if _grows([seq for each in plan.no_reasoning for seq in each]) else "its ranges are not in order"
 
 
@@ -156,6 +158,8 @@ def _edits_fault(edits: Sequence[Edit]) -> str | None:
             place = last = edit.seq, edit.part
             if min(edit.part, *edit.count) < 0 or (isinstance(edit, Excerpt) and not _grows(_cuts(edit))):
                 return "the ranges of an edit are invalid"
+            if isinstance(edit, Restate) and not (0 <= edit.source <= edit.seq and edit.source_part >= 0):
+                return "an edit restates a later result"
         if not behind < place <= last:
             return "its edits are not in order"
         behind = last

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from copy import deepcopy
 from itertools import takewhile
-from typing import Any, Generic
+from typing import Any, Generic, Literal
 
 from backscroll.errors import ConflictError, ReferenceNotFoundError
 from backscroll.integrations.translation import Native, Translation
@@ -18,7 +18,7 @@ from backscroll.messages import Message, read_message, validated, without_reason
 from backscroll.ports import Operation
 from backscroll.session.append import append
 from backscroll.session.branching import rewind
-from backscroll.session.past import get_messages
+from backscroll.session.past import get_messages, get_rewound
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import TRIES, too_many_conflicts
 
@@ -45,6 +45,8 @@ class Following(Generic[Native]):
         """What the newest loaded messages say: equal texts are compared by identity, which takes no time."""
         self._bare: set[int] = set()
         """Indexes of messages that are loaded without their reasoning."""
+        self.held = 0
+        """How many messages of the newest history the session held already, stored ones included."""
 
     def __len__(self) -> int:
         """Return how many messages are loaded."""
@@ -71,6 +73,7 @@ class Following(Generic[Native]):
                 continue
             same = found if same is None else min(same, found)
             if self.holds_all:
+                self.held = same
                 return same
         raise too_many_conflicts()
 
@@ -125,18 +128,13 @@ class Following(Generic[Native]):
     def stored_in_common(self, history: Sequence[Native]) -> Generator[Operation[Any], Any, tuple[int, int]]:
         """Return with how many of the stored messages a history begins, and how many are stored. Loads nothing."""
         stored: list[Message] = yield get_messages(self._session)
-        redact, said = self._session.config.redact, self._translation.said
-        both = zip(stored, history, strict=False)
-        alike = (said(there) == said(validated(self._to_message(native), redact)) for there, native in both)
-        return sum(takewhile(bool, alike)), len(stored)
+        alike = (self._stored_as(there, native) for there, native in zip(stored, history, strict=False))
+        return sum(1 for _ in takewhile(bool, alike)), len(stored)
 
-    def print_at(self, index: int) -> int:
-        """Return a hash of what the loaded message at an index says. It differs in each process."""
-        return self._prints[index]
-
-    def print_of(self, native: Native) -> int:
-        """Return the same hash of a message of the framework."""
-        return _print(self._translation.says(native))
+    def was_left(self, native: Native) -> Generator[Operation[Any], Any, bool]:
+        """Return whether a rewind took away a message that says the same as this one of the framework."""
+        rewound: list[Message] = yield get_rewound(self._session)
+        return any(self._stored_as(there, native) for there in rewound)
 
     def seq(self, index: int) -> int:
         """Return the number of the message at an index of the history; -1 before the first."""
@@ -145,15 +143,13 @@ class Following(Generic[Native]):
     def _load_stored(self, history: Sequence[Native]) -> Generator[Operation[Any], Any, bool]:
         """Rewind the session to the beginning that it shares with the history. Returns whether it held more."""
         stored: list[Message] = yield get_messages(self._session)
-        said, redact = self._translation.said, self._session.config.redact
         self._forget_from(0)
         same = 0
         for there, native in zip(stored, history, strict=False):
-            here = validated(self._to_message(native), redact)
-            if said(there) != said(here):
-                bare = _without_sealed(here)
-                if bare is None or said(there) != said(bare):
-                    break
+            form = self._stored_as(there, native)
+            if form is None:
+                break
+            if form == "bare":
                 self._bare.add(same)
             same += 1
         if same < len(stored):
@@ -161,6 +157,15 @@ class Following(Generic[Native]):
         for native in history[:same]:
             self._note(deepcopy(self._translation.says(native)))
         return same < len(stored)
+
+    def _stored_as(self, there: Message, native: Native) -> Literal["whole", "bare"] | None:
+        """Return in which form a stored message is this one of the framework: with its reasoning or without."""
+        said = self._translation.said
+        here = validated(self._to_message(native), self._session.config.redact)
+        if said(there) == said(here):
+            return "whole"
+        bare = _without_sealed(here)
+        return None if bare is None or said(there) != said(bare) else "bare"
 
     def _to_message(self, native: Native) -> Message:
         """Return the message to store. None is passing: the framework's history holds it, and so does each view."""

@@ -10,6 +10,7 @@
 - `contents.py`    contents of Gemini, and which of its responses answers which call
 - `content_parts.py` the parts of a content
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
+- `back_references.py` results that only refer to an earlier one, as their clients write them
 - `inserted/`      what a user's message holds that its user did not type
 - `shapes.py`      shapes that a new message may have
 - `compactions.py` compactions by a provider: opaque blocks and items, and what a user's function returned of them

@@ -7,7 +7,7 @@ Sealed items (reasoning, a compaction) and those that hold their own answer have
 from collections.abc import Callable
 from typing import Any
 
-from backscroll.messages.items import OUTPUTS, PAIRS, Item, call_id
+from backscroll.messages.items import OF_AGENTS, OUTPUTS, PAIRS, Item, call_id
 from backscroll.messages.parts import Kind, Media, Part, Path, compact
 
 Inner = Callable[[Any, Path, str | None], list[Part]]
@@ -26,7 +26,7 @@ _TEXT_OF = {
 def read_item(item: Item, path: Path, inner: Inner) -> list[Part] | None:
     """Return the parts of an item; `None` if it is sealed, unknown, or answered by itself."""
     kind = item["type"]
-    if kind == "message":
+    if kind in ("message", OF_AGENTS):
         return _content(item.get("content"), (*path, "content"), None, inner)
     if kind == "image_generation_call":
         made = item.get("result")

@@ -35,8 +35,12 @@ _ANSWERED = frozenset(
 )  # fmt: skip  # one thought
 """Calls that hold their own answer."""
 _OF_HOSTS = frozenset(("additional_tools", "configuration_update", "compaction_trigger"))
+OF_AGENTS = "agent_message"
+"""The type of what one agent of Codex says to another: a task for a sub-agent, or what it found. It is no answer of the
+model that gets it, but what a user would say. Known from Codex 0.171; the types of openai 3.54 lack it.
+"""
 _TYPES = frozenset(
-    ("message", "reasoning", "compaction", "item_reference", *PAIRS, *OUTPUTS, *_ANSWERED, *_OF_HOSTS)
+    ("message", OF_AGENTS, "reasoning", "compaction", "item_reference", *PAIRS, *OUTPUTS, *_ANSWERED, *_OF_HOSTS)
 )  # fmt: skip  # one thought
 COMPACTION = "compaction"
 """The type of Anthropic's blocks and OpenAI's items."""
@@ -111,6 +115,8 @@ def role_of(item: Mapping[str, Any]) -> str:
     kind = item.get("type")
     if kind in OUTPUTS:
         return "tool"
+    if kind == OF_AGENTS:
+        return "user"
     return "developer" if kind in _OF_HOSTS else str(item.get("role") or "assistant")
 
 

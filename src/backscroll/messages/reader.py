@@ -98,7 +98,7 @@ class ParsedMessage:
         """Numbers of the blocks or items that say which tools the model has from there on."""
         self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
-        others = flags.ephemeral or flags.injected or flags.observation
+        others = flags is not NO_FLAGS and (flags.ephemeral or flags.injected or flags.observation)
         self.is_user_turn: bool = role == "user" and not others and self._says_something()
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
         self.speaker: str = ""

@@ -25,17 +25,19 @@ def check_texts(message: Message, reading: ParsedMessage) -> None:
     Raises:
         MessageError: It holds a value that its dialect takes as text only, or ends with reasoning.
     """
-    for part in reading.parts:
+    for part in reading.parts if reading.calls else ():
         if part.kind == "call" and part.form == "mapping" and is_in_chat(part):
             raise MessageError(not_text(f"`arguments` of the call {part.id!r}", _value(message, part.path)))
     content = message.get("content")
-    if type(content) is list and is_envelope(message) and kind_of(content[-1]) == "reasoning":
+    if type(content) is not list:
+        return
+    if is_envelope(message) and kind_of(content[-1]) == "reasoning":
         raise MessageError(
             "the items end with a reasoning item, and OpenAI refuses reasoning without the item that followed it: "
             "append all items of a response in one call, as context.append(response) or "
             "context.append(*response.output)"
         )
-    for number, block in enumerate(content if type(content) is list else ()):
+    for number, block in enumerate(content):
         if (fault := _fault(block)) is not None:
             key, value = fault
             raise MessageError(not_text(f"`{key}` of the block at content[{number}]", value))

@@ -52,7 +52,8 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
     if type(message.get("content")) is list:
         _check_items(message)
     _check_calls(reading)
-    _check_function_call(message)
+    if "function_call" in message:
+        _check_function_call(message["function_call"])
     _check_answer(message, role, reading)
 
 
@@ -110,9 +111,8 @@ def _check_calls(reading: ParsedMessage) -> None:
         raise MessageError(f"the call at message{where} has {missing}: give every call an id and a name")
 
 
-def _check_function_call(message: Message) -> None:
+def _check_function_call(call: object) -> None:
     """Check OpenAI's older call, which its `name` identifies; only Amplifier's calls have it under `tool`."""
-    call = message.get("function_call")
     if type(call) is dict and not (type(call.get("name")) is str and call["name"]):
         raise MessageError("the call at message['function_call'] has no tool's `name`: give the name of the function")
 

@@ -97,7 +97,7 @@ def _check_answers(history: History, read: Sequence[Read]) -> None:
         MessageError: One is not. Hosts with calls of another shape may append any value.
     """
     for at, (message, reading, _) in enumerate(read):
-        if message["role"] not in ("tool", "function") or is_text(message.get("content")):
+        if not reading.results or message["role"] not in ("tool", "function") or is_text(message.get("content")):
             continue
         calls = [part for _, earlier, _ in read[:at] for part in earlier.call_parts]
         waiting = [entry for seq, _ in history.waiting_calls() if (entry := history.get(seq)) is not None]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, Excerpt
+from backscroll.history.plan import PartEdit
 from backscroll.messages import speaker
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
@@ -75,7 +75,7 @@ def estimates_of(segment: Segment, lane: LaneState) -> Iterator[tuple[str, int]]
 
 def shown_entries(segment: Segment, lane: LaneState) -> Iterator[tuple[Entry, int]]:
     """Yield the entries of a segment with their present, expected tokens."""
-    edits: defaultdict[int, list[Excerpt | Clear]] = defaultdict(list)
+    edits: defaultdict[int, list[PartEdit]] = defaultdict(list)
     for edit in segment.edits:
         edits[edit.seq].append(edit)
     for entry in segment.entries:

@@ -7,7 +7,7 @@ from typing import Literal
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks, load
-from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Native, Plan, reference
+from backscroll.history.plan import Clear, Digest, DigestLine, Gap, Native, PartEdit, Plan, Restate, reference
 from backscroll.history.ranges import covers
 from backscroll.messages import without_reasoning
 from backscroll.messages.heal_rules import SENT
@@ -18,7 +18,9 @@ from backscroll.session.store_sync import enter, fetch, lane_now
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.segment import healed_in
 
-State = Literal["whole", "healed", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
+State = Literal[
+    "whole", "healed", "without reasoning", "restated", "excerpted", "cleared", "digested", "compacted", "left out"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class MessageStatus:
     state: State
     """`whole`, `healed` (sent otherwise than it was added, since its provider would refuse that), `without reasoning`
     (its provider binds reasoning to what was edited before it, or no longer needs it),
+    `restated` (it only refers to an earlier result, whose text is shown in its place, or said not to be shown),
     `excerpted` (cut to the lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it),
     `compacted` (the provider's own block represents it) or `left out`.
     """
@@ -111,7 +114,7 @@ class _Reasons:
         return "spared by the plan" if self.planned else "everything fits"
 
 
-def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], reasons: _Reasons) -> tuple[State, str]:
+def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[PartEdit], reasons: _Reasons) -> tuple[State, str]:
     if covers(gaps, entry.seq):
         gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
         prose = reasons.prose
@@ -123,7 +126,8 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
     if reasons.prompt and entry.reading.yields_to_prompt:
         return "left out", "replaced by the system prompt factory"
     if edits:
-        state: State = "cleared" if any(isinstance(edit, Clear) for edit in edits) else "excerpted"
+        kinds = {type(edit) for edit in edits}
+        state: State = "cleared" if Clear in kinds else "restated" if kinds == {Restate} else "excerpted"
         return state, edits[0].by + reasons.asked
     if entry.reading.is_sealed and covers(reasons.no_reasoning, entry.seq):
         left = without_reasoning(entry.message)

@@ -8,8 +8,9 @@ from backscroll.compaction.decision import Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.reasoning import bound_view, shows_sealed
 from backscroll.compaction.triggers import Due
+from backscroll.history.history import History
 from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
-from backscroll.history.plan import Plan
+from backscroll.history.plan import Plan, with_restated
 from backscroll.history.ranges import SeqRange, united
 from backscroll.messages.heal_rules import SENT
 from backscroll.ports import Notification
@@ -27,7 +28,12 @@ def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
         return []
     if view is not None and _goes_on(lane, view, now):
         return view.newer_not_loaded(history)
-    return pieces_not_loaded(history, lane.plan, [seq for seq, _ in history.outside(lane.plan.gaps())])
+    return pieces_not_loaded(history, lane.plan, needed(history, lane.plan))
+
+
+def needed(history: History, plan: Plan) -> list[int]:
+    """Return the messages that a view of a plan is made of."""
+    return sorted({*(seq for seq, _ in history.outside(plan.gaps())), *plan.restated()})
 
 
 def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
@@ -118,6 +124,7 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     last = now.history.last.seq if now.history.last else None
     bare = united(lane.plan.no_reasoning, lane.outdated)
     now_shown = lane.plan.waited, lane.plan.heals
+    earlier = with_restated(earlier, lane.plan)
     plan = replace(
         earlier, number=lane.plan.number + 1, last=last, no_reasoning=bare, waited=now_shown[0], heals=now_shown[1]
     )

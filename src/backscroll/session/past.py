@@ -26,6 +26,15 @@ def stored_messages(state: SessionState, start: int = 0) -> Operation[list[Messa
     return copies
 
 
+def get_rewound(state: SessionState) -> Operation[list[Message]]:
+    """Return all messages that rewinds took off the branch, without copies."""
+    yield from enter(state)
+    history, found = state.history, list[Message]()
+    for seqs in chunks([seq for seq in range(history.next_seq) if seq not in history.branch]):
+        found += yield from fetch_messages(history, state.reader, seqs)
+    return found
+
+
 def messages_at(state: SessionState, at: int) -> Operation[list[Message]]:
     """Return the branch as it was when the message `at` had just been added.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from backscroll import events
 from backscroll.compaction import triggers
+from backscroll.compaction.back_references import lost_references
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
@@ -17,7 +18,7 @@ from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
-from backscroll.session.lane import apply_decision, hand_out, undo
+from backscroll.session.lane import apply_decision, hand_out, needed, undo
 from backscroll.session.natives import begin_next_native, wait_for_native
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
@@ -282,6 +283,9 @@ def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> 
     """Decide on the lane's next plan, store it and apply it. Returns whether there was one."""
     if not state.measured:
         now = yield from _measured(state, lane, now)
+    assert lane.view is not None
+    if missing := state.history.not_loaded({seq for seq, _ in lost_references(lane.view, state.history)}):
+        yield from load(state.history, state.reader, sorted(missing))
     with tries(state) as attempts:
         for _ in attempts:
             decide = find(now)
@@ -400,8 +404,8 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
             now = state.policy_input(prompt)
             if state.history.last_sealed >= 0:  # then what the view shows decides which reasoning stays valid
                 now = yield from refresh_lane(state, lane, prompt)
-            shown = [seq for seq, _ in state.history.outside(earlier.gaps())]
-            missing = pieces_not_loaded(state.history, lane.plan, shown)
+            shown = {*needed(state.history, earlier), *lane.plan.restated()}
+            missing = pieces_not_loaded(state.history, lane.plan, sorted(shown))
             yield from load(state.history, state.reader, missing)
             event = undo(lane, now, earlier)
             if (yield from commit(state, [event])):

@@ -211,6 +211,10 @@ KNOWN_MODELS: tuple[KnownModel, ...] = (
 )
 """All rows. Names match by `find_model`, prices by the exact name only."""
 
+LONGEST_NAME = 200
+"""Characters of a model's name. A longer one is no model's: the longest addresses of Amazon Bedrock have 150, and the
+patterns below take time that grows with the square of a name.
+"""
 _ROUTE = re.compile(r"^(?:[a-z_-]+[.:])+(?=[a-z])")
 """A provider or region before the name: `us.anthropic.`, `openai:`, `amazon.`. A version has digits before its dot."""
 _LETTERS_THEN_VERSION = re.compile(r"^(llama|qwen)-?(?=\d)")
@@ -240,8 +244,10 @@ def canonical(model: str) -> str:
     """Return a model's name in the table's spelling: no provider or region before it, dashes for all separators.
 
     `us.anthropic.claude-opus-5-5-20260922-v1:0`, `openai/gpt-6.2-sol` and `models/gemini-2.5-pro` begin with
-    `claude-opus-5-5`, `gpt-6-2-sol` and `gemini-2-5-pro` then.
+    `claude-opus-5-5`, `gpt-6-2-sol` and `gemini-2-5-pro` then. One of more than `LONGEST_NAME` characters is empty.
     """
+    if len(model) > LONGEST_NAME:
+        return ""
     name = _ROUTE.sub("", model.strip().lower().rsplit("/", 1)[-1])
     return _LETTERS_THEN_VERSION.sub(r"\1-", re.sub(r"[^a-z0-9]+", "-", name)).strip("-")
 
@@ -280,7 +286,7 @@ def find_model(model: str | None) -> KnownModel | None:
     A row found by the beginning of the name has no prices. Names of smaller models (`-mini`, `-nano`) have rows of
     their own or none: their windows differ.
     """
-    found = _find(model) if model else None
+    found = _find(model) if model and len(model) <= LONGEST_NAME else None  # a cache keeps what `_find` gets
     if found is None:
         return None
     return found.model if found.same else replace(found.model, prices=None)
@@ -293,7 +299,7 @@ def binds_reasoning(model: str | None) -> bool | None:
     that the table does not know is unknown. Sources: Anthropic's pages on preserved thinking, OpenAI's on preserved
     reasoning.
     """
-    if not model:
+    if not model or len(model) > LONGEST_NAME:
         return None
     found = _find(model)
     if found is not None and not _VERSION.match(found.rest if not found.same else ""):
@@ -331,7 +337,7 @@ def compacts_natively(model: str | None) -> bool | None:
     OpenAI does so for every model of the Responses API. No other vendor does. Sources: "Compaction on demand" of
     Anthropic, and the type of the endpoint's `model` in openai 3.54.
     """
-    if not model:
+    if not model or len(model) > LONGEST_NAME:
         return None
     vendor = vendor_of(model)
     if not may_compact(vendor) or (vendor == "anthropic" and _BEDROCK.search(model)):

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import NamedTuple
 
+from backscroll.tokens.known_models import LONGEST_NAME
+
 
 def _openai_image(base: int, tile: int) -> Callable[[int, int], int]:
     """Count tokens per 512 px tile, after fitting into 2,048 px and scaling the short side down to 768 px."""
@@ -120,6 +122,8 @@ def family_of(model: str | None, *, counted: bool = False) -> ModelProfile:
     """
     if not model:
         return COUNTED
+    if len(model) > LONGEST_NAME:
+        model = ""
     found = next((family for pattern, family in FAMILIES if re.search(pattern, model, re.IGNORECASE)), UNKNOWN)
     if found is _CLAUDE and _is_new_claude(model):
         found = _CLAUDE_NEW
@@ -131,7 +135,7 @@ def refuses_prefill(model: str | None) -> bool:
 
     Source: "Prefill" in "What's new in Claude 4.6" (Claude Platform Docs).
     """
-    version = _CLAUDE_VERSION.search(model or "")
+    version = _CLAUDE_VERSION.search(model) if model and len(model) <= LONGEST_NAME else None
     return version is not None and (int(version[1]), int(version[2] or 0)) >= (4, 6)
 
 

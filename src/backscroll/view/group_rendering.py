@@ -17,7 +17,7 @@ from backscroll.messages.items import kind_of
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
 from backscroll.messages.server_tools import open_ends
-from backscroll.view.rendering import WAITING, Edits, frame, framed, placeholder, rewrite
+from backscroll.view.rendering import WAITING, Edits, Find, frame, framed, placeholder, rewrite
 
 Sources = tuple[tuple[Entry, ...], ...]
 _OTHERS_ANSWER = ("mcp_approval_request", "program")
@@ -37,18 +37,26 @@ class RenderedGroup(NamedTuple):
 
 
 def render_group(
-    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int], *, plan: Plan
+    group: MessageGroup,
+    entries: Sequence[Entry],
+    edits: Edits,
+    pending: bool,
+    bare: Collection[int],
+    *,
+    plan: Plan,
+    find: Find,
 ) -> RenderedGroup:
     """Render one group.
 
     Args:
         group: The group.
         entries: Its messages, in order.
-        edits: The plan's excerpts and clearings.
+        edits: The plan's edits of parts.
         pending: The group is the newest: what the provider or the user still answers stays open.
         bare: Entries that are shown without their reasoning, by `seq`.
         plan: The plan. Where it does not heal, calls of the newest group stay open, and results that join no group are
             left out, as older versions did.
+        find: Returns the message of an earlier result, which an edit may show again.
     """
     entry, heals, lead = entries[0], plan.heals, plan.recall.lead
     plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
@@ -59,7 +67,9 @@ def render_group(
     notes = _Notes([], [])
     alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
-        message: Message | None = rewrite(entry, edits[entry.seq], lead) if entry.seq in edits else entry.message
+        message: Message | None = entry.message
+        if entry.seq in edits:
+            message = rewrite(entry, edits[entry.seq], find, lead)
         if message is not None and entry.seq in group.orphans:
             message = _late(message, entry, group, notes) if heals else leave_out(message, group.orphans[entry.seq])
         if message is not None and entry.seq in bare:
@@ -75,17 +85,9 @@ def render_group(
         messages.append(message)
         owners.append(entry)
     for entry, parts in _open_calls(group, entries, pending, heals) if group.open_calls else ():
-        at = owners.index(entry) + 1
-        if heals:
-            notes.rules.append((entry.seq, "open_call"))
-            notes.added.extend(text for part in parts if (text := placeholder(part)) != WAITING)
-        answer = partial(answer_missing, entry.message, parts, messages[at:])
-        messages[at:] = answer(placeholder) if heals else answer()
+        _answer(entry, parts, messages, owners.index(entry) + 1, notes if heals else None)
     messages, sources = _arranged(group, entries, messages, owners)
-    if not notes.rules:
-        return RenderedGroup(messages, sources)
-    added = sum(len(text.encode("utf-8", "replace")) for text in notes.added)
-    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), added)
+    return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), sum(notes.added))
 
 
 def _sendable(message: Message, entry: Entry) -> Message:
@@ -96,7 +98,17 @@ class _Notes(NamedTuple):
     """What healing did while a group was rendered."""
 
     rules: list[tuple[int, HealRule]]
-    added: list[str]
+    added: list[int]
+    """Bytes of the texts that it added."""
+
+
+def _answer(entry: Entry, parts: list[Part], messages: list[Message], at: int, notes: _Notes | None) -> None:
+    """Add results for calls without one behind their message. `notes`: those of healing. `None`: nothing is healed."""
+    answer = partial(answer_missing, entry.message, parts, messages[at:])
+    if notes is not None:
+        notes.rules.append((entry.seq, "open_call"))
+        notes.added.extend(_size(text) for part in parts if (text := placeholder(part)) != WAITING)
+    messages[at:] = answer() if notes is None else answer(placeholder)
 
 
 def _arranged(
@@ -123,11 +135,20 @@ def _late(message: Message, entry: Entry, group: MessageGroup, notes: _Notes) ->
             continue
         tool, second = known.get(index, ("", False))
         rule: HealRule = "unknown_call" if not tool else "second_result" if second else "late_result"
-        around = frame(entry.seq, call, tool)
         notes.rules.append((entry.seq, rule))
-        notes.added.extend(around)
-        frames[path] = partial(framed, seq=entry.seq, around=around)
+        frames[path] = partial(_framed, seq=entry.seq, around=frame(entry.seq, call, tool), notes=notes)
     return as_text(message, frames)
+
+
+def _framed(text: str, seq: int, around: tuple[str, str], notes: _Notes) -> str:
+    """Return a result in its frame, and note what the frame and escaped signs add to it."""
+    shown = framed(text, seq, around)
+    notes.added.append(max(0, _size(shown) - _size(text)))
+    return shown
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def _in_chat(entries: Sequence[Entry]) -> bool:

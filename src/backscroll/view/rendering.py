@@ -5,11 +5,22 @@ in a view. Synthetic text exists in views only, never in the history.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from backscroll.history.history import Entry
-from backscroll.history.plan import LINES, Clear, DigestLine, Excerpt, Gap, Native, Plan, reference, untold
+from backscroll.history.plan import (
+    LINES,
+    DigestLine,
+    Excerpt,
+    Gap,
+    Native,
+    PartEdit,
+    Plan,
+    Restate,
+    reference,
+    untold,
+)
 from backscroll.history.recall_wording import RECALL
 from backscroll.messages import Message, Part
 from backscroll.messages.contents import call_names
@@ -20,8 +31,10 @@ from backscroll.messages.same_data import once
 from backscroll.tokens.counts import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
-Edits = Mapping[int, Sequence[Excerpt | Clear]]
-"""Excerpts and clearings of a plan, by `seq`."""
+Edits = Mapping[int, Sequence[PartEdit]]
+"""A plan's edits of parts, by `seq`."""
+Find = Callable[[int], Entry | None]
+"""Returns an entry by its `seq`; None if it is lost."""
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
@@ -83,8 +96,35 @@ def masked(part: Part, note: str, ref: str, lead: str = RECALL.lead) -> str:
     return mask_arguments(line) if part.form in ("arguments", "mapping") else f"[{line}]"
 
 
-def edited_text(part: Part, edit: Excerpt | Clear, lead: str = RECALL.lead) -> str:
-    """Return a part's text after an edit. `lead`: as in `RecallWording`."""
+def restated(part: Part, source: Part | None, ref: str, lead: str) -> str:
+    """Return the text of a result that refers to an earlier one: with that, or in a line that says it is not shown.
+
+    Args:
+        part: The result.
+        source: The earlier result. `None`: it is not shown.
+        ref: The earlier result's reference.
+        lead: As in `RecallWording`.
+    """
+    if source is None:
+        return (
+            f"[Unchanged since an earlier result. It is not shown whole{lead}{ref}. To see it, read it again in parts]"
+        )
+    return f"{part.text}\n\nThat earlier result, {ref}:\n{once(source.text)}"
+
+
+def edited_text(part: Part, edit: PartEdit, find: Find, lead: str = RECALL.lead) -> str:
+    """Return a part's text after an edit.
+
+    Args:
+        part: The part.
+        edit: The edit.
+        find: Returns the message of an earlier result.
+        lead: As in `RecallWording`.
+    """
+    if isinstance(edit, Restate):
+        entry = find(edit.source) if edit.whole else None
+        source = next(iter(entry.reading.parts[edit.source_part :]), None) if entry is not None else None  # or is lost
+        return restated(part, source, reference(edit.source, part=edit.source_part), lead)
     ref = reference(edit.seq, part=edit.part)
     if part.kind == "result":
         part = part._replace(text=once(part.text))
@@ -95,19 +135,17 @@ def edited_text(part: Part, edit: Excerpt | Clear, lead: str = RECALL.lead) -> s
     )
 
 
-def rewrite(entry: Entry, edits: Sequence[Excerpt | Clear], lead: str = RECALL.lead) -> Message:
+def rewrite(entry: Entry, edits: Sequence[PartEdit], find: Find, lead: str = RECALL.lead) -> Message:
     """Return the entry's message with these edits applied; untouched values are shared.
 
-    `lead`: as in `RecallWording`.
+    `find`, `lead`: as in `edited_text`.
     """
     parts = entry.reading.parts
-    texts = {edit.part: edited_text(parts[edit.part], edit, lead) for edit in edits}
+    texts = {edit.part: edited_text(parts[edit.part], edit, find, lead) for edit in edits}
     return replace(entry.message, entry.reading, texts)
 
 
-def edited_counts(
-    entry: Entry, edits: Sequence[Excerpt | Clear], orphans: Iterable[Path], *, bare: bool = False
-) -> Counts:
+def edited_counts(entry: Entry, edits: Sequence[PartEdit], orphans: Iterable[Path], *, bare: bool = False) -> Counts:
     """Return the counts of the entry's parts as the view shows them. `bare`: without its reasoning."""
     counts = list(entry.counts)
     for number in entry.reading.reasoning if bare else ():

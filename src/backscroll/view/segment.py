@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, Excerpt, Gap, Plan
+from backscroll.history.plan import Gap, PartEdit, Plan
 from backscroll.messages import Message
 from backscroll.messages.heal_rules import HealRule
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
@@ -29,7 +29,7 @@ class Segment:
     estimate: Estimate
     entries: tuple[Entry, ...] = ()
     group: MessageGroup | None = None
-    edits: tuple[Excerpt | Clear, ...] = ()
+    edits: tuple[PartEdit, ...] = ()
     state: State = ((), 0, False)
     """Members by `seq`, open calls, and whether it was rendered as pending: a change means that it must be rendered
     again. The number of members is not enough, because after a rewind other messages may replace them.

@@ -12,7 +12,7 @@ from typing import Literal
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clear, Excerpt, Gap, Native, Plan, untold
+from backscroll.history.plan import Gap, Native, PartEdit, Plan, untold
 from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable
 from backscroll.messages.contents import MODEL, is_content
@@ -118,8 +118,8 @@ class View:
         return view
 
     def shown(self) -> Iterator[int]:
-        """Yield the `seq`s of everything in the view, and of the hidden entries outside of gaps."""
-        yield from self._aside
+        """Yield the `seq`s of everything that the view needs, also of the hidden entries outside of gaps."""
+        yield from (*self._aside, *self.plan.restated())
         yield from (entry.seq for segment in self.segments for entry in segment.entries)
 
     def of_native(self) -> list[Segment]:
@@ -378,7 +378,7 @@ class View:
         group = entry.group.copy() if entry.group.open_calls or entry.group.serving else entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
-        edits: tuple[Excerpt | Clear, ...] = ()
+        edits: tuple[PartEdit, ...] = ()
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
@@ -392,7 +392,7 @@ class View:
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
-        rendered = render_group(group, entries, self._edits, state[2], bare, plan=self.plan)
+        rendered = render_group(group, entries, self._edits, state[2], bare, plan=self.plan, find=history.get)
         messages, sources, heals, added = rendered
         if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])

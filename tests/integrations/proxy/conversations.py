@@ -6,6 +6,13 @@ from typing import Any
 import httpx
 
 Message = dict[str, Any]
+ODD = (
+    b'{ "max_tokens" : 100,\t"temperature":1.0,"unknown":{"b":[1e3,-0,2.50],"a":"\\u00e9\\ud83d\\ude00"},\r\n'
+    b'  "messages":[ {"content":"caf\\u00e9 \xc3\xa9 \\/ x","role":"user"} ,{"role":"assistant","content":'
+    b'[{"type":"tool_use","id":"c1","name":"f","input":{"x":1.50,"y":1E2,"z":"\\u4e2d"}}]},'
+    b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}],"model":"claude-opus-5-5"}\n'
+)
+"""A body with spaces, orders, escapes and numbers that no program writes twice."""
 LONG = "".join(f"row {number} of the table says nothing new\n" for number in range(30))
 
 

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
-from backscroll.integrations.proxy import ProxySettings, Report, Totals, make_app
+from backscroll.integrations.proxy import ProxySettings, Report, Totals, http_protocol, make_app
 
 
 class Running:
     """A proxy: its address, what it reported, and its totals."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self.url = f"http://127.0.0.1:{port}"
         self.client = httpx.Client(base_url=self.url, timeout=60, verify=False)  # no certificates are loaded
         self.reports: list[Report] = []
@@ -37,12 +38,12 @@ def proxied(provider: str, *, plain: bool = False, **settings: object) -> Iterat
         listening.bind(("127.0.0.1", 0))
         running = Running(listening.getsockname()[1])
         app = make_app(
-            ProxySettings(anthropic=provider, openai=provider, **settings),
+            ProxySettings(**{"anthropic": provider, "openai": provider, **settings}),
             log=running.reports.append,
             totals=running.totals,
         )
-        slow = {"loop": "asyncio", "http": "h11"} if plain else {}
-        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on", **slow))
+        parts = {"loop": "asyncio", "http": "h11"} if plain else {"http": http_protocol()}
+        server = _Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on", **parts))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         server.ready.wait(20)

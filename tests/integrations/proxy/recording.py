@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+FIRST = b'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7}}}\n\n'
+"""How a stream of Anthropic begins."""
+
 
 class Got(NamedTuple):
     """A request as it arrived."""
@@ -124,3 +127,12 @@ def recording(usual: Callable[[Got], Answer] = counted) -> Iterator[Recording]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def waits_for(holds: Callable[[], object]) -> bool:
+    """Whether something holds within five seconds."""
+    for _ in range(1_000):
+        if holds():
+            return True
+        threading.Event().wait(0.005)
+    return False

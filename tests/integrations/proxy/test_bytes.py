@@ -5,14 +5,9 @@ import json
 
 import pytest
 
+from tests.integrations.proxy.conversations import ODD
 from tests.integrations.proxy.recording import Answer, message, stream
 
-ODD = (
-    b'{ "max_tokens" : 100,\t"temperature":1.0,"unknown":{"b":[1e3,-0,2.50],"a":"\\u00e9\\ud83d\\ude00"},\r\n'
-    b'  "messages":[ {"content":"caf\\u00e9 \xc3\xa9 \\/ x","role":"user"} ,{"role":"assistant","content":'
-    b'[{"type":"tool_use","id":"c1","name":"f","input":{"x":1.50,"y":1E2,"z":"\\u4e2d"}}]},'
-    b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}],"model":"claude-opus-5-5"}\n'
-)
 PATHS = ("/v1/messages", "/v1/chat/completions", "/v1/responses")
 COUNTING = "/v1/messages/count_tokens"
 
@@ -66,7 +61,7 @@ def test_request_that_cannot_be_read_goes_on_as_it_is(provider, proxy_of, path, 
 def test_other_requests_pass(provider, proxy_of, method, path):
     body = b"\x00\x01binary" if method in ("POST", "PUT", "PATCH") else b""
     provider.usual = lambda _: Answer(203, (("x-from", "there"), ("content-type", "text/x")), (b"\xffpiece",))
-    answer = proxy_of(provider.url).client.request(method, path, content=body)
+    answer = proxy_of(provider.url, allow_paths=["/*"]).client.request(method, path, content=body)
     (got,) = provider.got
     assert (got.method, got.path, got.body) == (method, path, body)
     assert (answer.status_code, answer.headers["x-from"]) == (203, "there")
@@ -116,15 +111,6 @@ def test_headers_for_the_proxy_are_not_handed_on(provider, proxy_of):
     headers = {"x-backscroll-session": "mine", "connection": "x-hop, keep-alive", "x-hop": "1", "te": "trailers"}
     proxy_of(provider.url).client.post("/v1/messages", content=ODD, headers=headers)
     assert [provider.got[0].header(name) for name in ("x-backscroll-session", "x-hop", "te")] == [None] * 3
-
-
-def test_compressed_request_is_not_read(provider, proxy_of):
-    packed = gzip.compress(ODD)
-    proxy = proxy_of(provider.url)
-    proxy.client.post("/v1/messages", content=packed, headers={"content-encoding": "gzip"})
-    assert provider.got[0].body == packed
-    assert provider.got[0].header("content-encoding") == "gzip"
-    assert proxy.outcomes() == ["left alone"]
 
 
 @pytest.mark.parametrize("path", PATHS)

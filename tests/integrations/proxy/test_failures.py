@@ -1,13 +1,18 @@
 """What fails here never stops a request, unless the user wants that."""
 
+import socket
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
 from backscroll import ContextManager
 from backscroll.cli.redaction.redaction import Redaction
 from backscroll.errors import StoreUnavailableError
+from backscroll.integrations.proxy.store_rest import StoreRest
+from backscroll.stores.addresses import open_store
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.proxy.conversations import ask, body_of, sent, turns
 
@@ -129,8 +134,11 @@ class HangingStore(MemoryStore):
         super().__init__()
         self.is_back = threading.Event()
         self.thread = ThreadPoolExecutor(1)
+        self.asked = 0
 
     def append(self, *given, **named):
+        self.asked += 1
+
         def work():
             self.is_back.wait(30)
             return super(HangingStore, self).append(*given, **named).result()
@@ -142,9 +150,88 @@ def test_store_that_hangs_does_not_stop_a_conversation(provider, proxy_of):
     store = HangingStore()
     proxy, history = proxy_of(provider.url, budget=BUDGET, store=store, store_timeout=0.3), turns(30)
     try:
-        assert ask(proxy, history[:59]).status_code == 200
-        assert ask(proxy, history).status_code == 200
-        assert proxy.outcomes(2) == ["compacted", "compacted"]
+        for number in range(51, 62, 2):
+            assert ask(proxy, history[:number]).status_code == 200
+        assert proxy.outcomes(6) == ["compacted"] * 6
+        assert store.asked == 1  # all others go on at once
     finally:
         store.is_back.set()
         store.thread.shutdown()
+
+
+def test_rest_of_a_store_grows_until_it_answers():
+    """And only one request at a time tries it: all others go on in memory at once."""
+    rest = StoreRest(30)
+    assert [rest.begin(0.0), rest.begin(0.0)] == [True, True]
+    assert rest.fail(5.0) == 30
+    assert rest.fail(6.0) == 29  # of the same time
+    now, rests = 35.0, []
+    for _ in range(7):
+        assert not rest.begin(now - 1)
+        assert rest.is_over(now)
+        assert [rest.begin(now), rest.begin(now)] == [True, False]
+        rests.append(rest.fail(now))
+        now += rests[-1]
+    assert rests == [60, 120, 240, 480, 600, 600, 600]
+    assert rest.begin(now)
+    rest.end(has_answered=False)  # the client left meanwhile
+    assert rest.begin(now)
+    rest.end(has_answered=True)
+    assert [rest.begin(now), rest.begin(now)] == [True, True]
+    assert rest.fail(now) == 30
+
+
+def test_locked_store_is_waited_for_once(provider, proxy_of, tmp_path):
+    """Another program holds the file; the request after its end is stored."""
+    path = tmp_path / "a.db"
+    with closing(open_store(path)) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        proxy, history = proxy_of(provider.url, store=store, store_timeout=0.3, store_rest=1.0), turns(6)
+        ask(proxy, history[:3])
+        other.execute("begin immediate")
+        for number in (5, 7, 9):
+            assert ask(proxy, history[:number]).status_code == 200
+        other.execute("rollback")
+        threading.Event().wait(1.1)
+        ask(proxy, history)
+        assert proxy.outcomes(5) == ["as it came"] * 5
+        (name,) = store.sessions()
+    with closing(open_store(path)) as store, ContextManager(store=store, session=name) as context:
+        assert len(context.get_messages()) == len(history)
+
+
+@pytest.mark.parametrize("sent_so_far", [b"", b'{"model":'])
+@pytest.mark.parametrize("plain", [False, True])
+def test_request_that_never_ends_is_refused(provider, proxy_of, plain, sent_so_far):
+    """And its connection ends, because nobody knows where the next request begins."""
+    proxy = proxy_of(provider.url, plain=plain, client_timeout=0.2)
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
+        head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n"
+        client.sendall(head + sent_so_far)
+        answer = b"".join(iter(lambda: client.recv(4_096), b""))
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"0.2 seconds" in answer
+    assert proxy.outcomes() == ["refused"]
+    assert provider.got == []
+
+
+def test_store_that_failed_is_tried_by_one_request_at_a_time(provider, proxy_of):
+    """All others go on in memory at once."""
+    store = HangingStore()
+    proxy = proxy_of(provider.url, store=store, store_timeout=0.5, store_rest=0.0)
+    try:
+        ask(proxy, turns(1))
+        with ThreadPoolExecutor(5) as clients:
+            assert set(clients.map(lambda name: ask(proxy, turns(1), session=name).status_code, "abcde")) == {200}
+        assert store.asked < 6
+    finally:
+        store.is_back.set()
+        store.thread.shutdown()
+
+
+def test_model_with_a_name_of_a_megabyte_is_unknown(provider, proxy_of):
+    """Nothing is searched for it, and no session or line is named after it."""
+    proxy = proxy_of(provider.url, budget=BUDGET)
+    body = body_of(turns(30), model="claude-" * 150_000)
+    assert proxy.client.post("/v1/messages", content=body).status_code == 200
+    assert proxy.outcomes() == ["compacted"]
+    assert len(proxy.reports[0].model) < 200

@@ -111,6 +111,102 @@ def test_edit_goes_on_in_the_same_conversation(proxy, store):
     assert lengths(store) == [11]
 
 
+def chat(task, number, *, system="You are Q.", tools=("shell", "task"), folder="You are in /home."):
+    """A request of a client without an id, which begins all conversations with the same two messages."""
+    messages = [{"role": "user", "content": folder}, {"role": "assistant", "content": "Got it."}]
+    messages.append({"role": "user", "content": task})
+    for at in range(number):
+        asked_for = {"name": "shell", "arguments": json.dumps({"path": f"{task}{at}"})}
+        call = {"id": f"{task}{at}", "type": "function", "function": asked_for}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"{task}{at}", "content": f"{task} {at}\n{LONG}"})
+    defined = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in tools]
+    return {"model": "gpt-5", "messages": [{"role": "system", "content": system}, *messages], "tools": defined}
+
+
+def post(proxy, body):
+    return proxy.client.post("/v1/chat/completions", content=json.dumps(body))
+
+
+HELPERS = [
+    pytest.param({"system": "You help Q and nobody else.", "tools": ("shell",)}, id="another prompt and other tools"),
+    pytest.param({"tools": ("shell",)}, id="other tools"),
+    pytest.param({"system": "You help Q and nobody else."}, id="another prompt"),
+    pytest.param({}, id="the same prompt and tools"),
+]
+
+
+@pytest.mark.parametrize("helper", HELPERS)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_sub_agents_of_a_client_without_an_id_rewind_nothing(provider, proxy_of, store, helper, restarts):
+    """Qwen Code: what the main agent's view left out stays out, and its next request begins as the one before."""
+    with proxied(provider.url, budget=BUDGET, store=store) as proxy:
+        for number in range(21):
+            post(proxy, chat("main", number))
+        before = sent(provider.got[-1])
+        if not restarts:
+            for task in ("one", "two"):
+                for number in range(3):
+                    post(proxy, chat(task, number, **helper))
+            post(proxy, chat("main", 21))
+    if restarts:
+        again = proxy_of(provider.url, budget=BUDGET, store=store)
+        for task in ("one", "two"):
+            for number in range(3):
+                post(again, chat(task, number, **helper))
+        post(again, chat("main", 21))
+    assert "left out" in json.dumps(before)
+    assert sent(provider.got[-1])[: len(before)] == before
+    assert lengths(store) == [7, 7, 45]
+
+
+def test_sub_agent_that_shares_work_rewinds_nothing(provider, proxy, store):
+    """It begins with a part of the main agent's conversation, and has other tools."""
+    for number in range(21):
+        post(proxy, chat("main", number))
+    before = sent(provider.got[-1])
+    told = {"role": "user", "content": "Only look at this."}
+    shared = chat("main", 15, tools=("shell",))
+    post(proxy, {**shared, "messages": [*shared["messages"], told]})
+    post(proxy, chat("main", 21))
+    assert sent(provider.got[-1])[: len(before)] == before
+    assert lengths(store) == [34, 45]
+
+
+def test_edit_with_a_changed_date_rewinds_also_after_a_restart(provider, proxy_of, store):
+    """A prompt with another date and another folder is the same agent's."""
+    prompt = "You are Q and answer all questions that you are asked, in a few words. It is {}. The folder is /home/{}."
+    with proxied(provider.url, budget=BUDGET, store=store) as proxy:
+        for number in range(8):
+            post(proxy, chat("main", number, system=prompt.format("2026-11-27", "a")))
+    proxy = proxy_of(provider.url, budget=BUDGET, store=store)
+    edited = chat("main", 5, system=prompt.format("2026-11-28", "b"))
+    post(proxy, {**edited, "messages": [*edited["messages"], asked("Stop.")]})
+    assert lengths(store) == [14]
+
+
+@pytest.mark.parametrize("more", [{"system": "Now you are somebody else."}, {"tools": ("shell", "task", "late")}])
+def test_conversation_that_goes_on_is_one_with_other_tools(proxy, store, more):
+    """A server of tools was connected, or the agent has another mode: its history goes on."""
+    for number in range(4):
+        post(proxy, chat("main", number, **(more if number == 2 else {})))
+    assert lengths(store) == [9]
+
+
+def test_title_at_the_end_of_a_conversation_is_rewound(provider, proxy, store):
+    """It is asked for without tools behind all messages, and the conversation goes on without it."""
+    for number in range(21):
+        post(proxy, chat("main", number))
+    before = sent(provider.got[-1])
+    for number in (20, 21):
+        body = chat("main", number)
+        titled = [{"role": "system", "content": "You name things."}, *body["messages"][1:], asked("A title, please.")]
+        post(proxy, {"model": "gpt-5", "messages": titled})
+        post(proxy, chat("main", number + 1))
+    assert sent(provider.got[-1])[: len(before)] == before
+    assert lengths(store) == [47]
+
+
 def test_branch_that_goes_on_again_is_a_conversation_of_its_own(proxy, store):
     """Both live on: nothing is rewound back and forth."""
     trunk = turns(3)
@@ -242,30 +338,6 @@ def test_restart_goes_on_with_the_same_view(provider, proxy_of, store):
     assert sent(provider.got[-1])[: len(before)] == before
     ask(second, [*other, answered("Then this."), asked("Good.")])
     assert lengths(store) == [7, 59]
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/messages", {"messages": turns(30), "context_management": {"edits": [{"type": "clear_thinking"}]}}),
-        ("/v1/messages", {"messages": turns(30), "compaction": {"type": "summarize"}}),
-        ("/v1/messages", {"messages": turns(30), "thread": {"type": "create"}}),
-        ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "compaction"}]}, *turns(30)]}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "previous_response_id": "resp_1"}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "conversation": "conv_1"}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "truncation": "auto"}),
-        ("/v1/responses", {"input": [asked("x")] * 99, "context_management": [{"type": "compaction"}]}),
-        ("/v1/responses", {"input": [asked("x"), {"type": "compaction_trigger"}]}),
-        ("/v1/responses", {"input": [{"type": "compaction", "encrypted_content": "x"}, asked("x")]}),
-        ("/v1/chat/completions", {"messages": [asked("x")] * 99, "transforms": ["middle-out"]}),
-    ],
-)  # fmt: skip  # one case each
-def test_client_that_lets_the_provider_compact_is_left_alone(provider, proxy, store, path, body):
-    raw = json.dumps({"model": "m", "max_tokens": 9, **body}).encode()
-    proxy.client.post(path, content=raw)
-    assert provider.got[0].body == raw
-    assert proxy.outcomes() == ["left alone"]
-    assert store.sessions() == []
 
 
 def test_client_that_compacts_by_itself_begins_a_new_session(provider, proxy, store):

@@ -139,7 +139,8 @@ def test_shadow_sends_what_came_and_says_what_it_would_send(provider, proxy_of):
     ask(proxy, history)
     assert provider.got[0].body == body_of(history)
     assert proxy.outcomes() == ["would be compacted"]
-    assert proxy.reports[0].sent_bytes < proxy.reports[0].received_bytes / 2
+    assert proxy.reports[0].sent_bytes == proxy.reports[0].received_bytes == proxy.totals.sent_bytes
+    assert proxy.totals.view_bytes == proxy.reports[0].view_bytes < proxy.reports[0].received_bytes / 2
 
 
 def test_length_is_asked_for_the_view(provider, proxy_of):

@@ -4,6 +4,7 @@ import os
 import socket
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from shutil import get_terminal_size
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from backscroll.cli import screen
 from backscroll.cli.group import BadInput, app, parse_budget
 from backscroll.cli.redaction.options import redact_options
 from backscroll.cli.redaction.redaction import Redaction
+from backscroll.cli.serve.advice import advise
 from backscroll.cli.serve.request_log import RequestLog
 from backscroll.cli.stores import locate as places
 from backscroll.errors import ConfigurationError
@@ -40,9 +42,13 @@ def _tokens(ctx: click.Context | None, param: click.Parameter | None, value: str
 @click.option("--anthropic-upstream", "anthropic", default="https://api.anthropic.com", show_default=True,
               metavar="URL", help="Where requests of Anthropic's API go.")  # fmt: skip
 @click.option("--openai-upstream", "openai", default="https://api.openai.com", show_default=True, metavar="URL",
-              help="Where all other requests go.")  # fmt: skip
+              help="Where requests of OpenAI's API go.")  # fmt: skip
+@click.option("--allow-path", "allow_paths", multiple=True, metavar="PATH",
+              help="Let a path go to OpenAI's address: /v1/rerank, or /x/* for all below. Repeatable.")  # fmt: skip
 @click.option("--budget", callback=_tokens, metavar="TOKENS",
-              help="Input tokens of a request: 150000 or 150k. Default: what the model's window leaves.")  # fmt: skip
+              help="Input tokens of a request: 150000 or 150k. Default: by the client and the model.")  # fmt: skip
+@click.option("--store-timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
+              metavar="SECONDS", help="Go on in memory if the store takes longer than this.")  # fmt: skip
 @redact_options("stored and written in views")
 @click.option("--recall", is_flag=True,
               help="Give new conversations a tool that reads what views leave out, and answer it here.")  # fmt: skip
@@ -57,7 +63,9 @@ def serve_command(
     host: str,
     anthropic: str,
     openai: str,
+    allow_paths: tuple[str, ...],
     budget: int | None,
+    store_timeout: float,
     kinds: list[str],
     patterns: tuple[str, ...],
     recall: bool,
@@ -67,7 +75,7 @@ def serve_command(
     """Run between agents and their providers, and send views where conversations grow too long.
 
     Speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view goes on byte
-    for byte. Keys pass through and are never stored. Ends with Ctrl+C.
+    for byte. Keys pass through, each to its own provider, and are never stored. Ends with Ctrl+C or SIGTERM.
     """
     proxy = _room()
     token = os.environ.get(TOKEN) or None
@@ -78,7 +86,17 @@ def serve_command(
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
             settings = proxy.ProxySettings(
-                store, budget, anthropic, openai, shadow, strict, token, recall=recall, options=options
+                store,
+                budget,
+                anthropic,
+                openai,
+                shadow,
+                strict,
+                token,
+                store_timeout=store_timeout,
+                allow_paths=allow_paths,
+                recall=recall,
+                options=options,
             )
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
@@ -113,20 +131,23 @@ def _listening(host: str, port: int) -> socket.socket:
 def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str, place: str | None) -> None:
     import uvicorn  # noqa: PLC0415  needs an extra
 
+    from backscroll.cli.serve.server import Server, ended_by_terminate  # noqa: PLC0415  needs it too
+
     log, totals = RequestLog(screen.write, get_terminal_size((100, 24)).columns), proxy.Totals()
     warnings.filterwarnings("ignore", "the provider refused a request of lane", BackscrollWarning)  # the log says it
     warnings.showwarning = lambda message, *_: log.note(str(message))
+    settings = replace(settings, options={**settings.options, "on_event": advise(log.note)})
     port = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     prefix = "" if settings.token is None else "/$" + TOKEN
-    screen.write(_greeting(f"http://{shown}:{port}{prefix}", place, settings))
+    greeting = _greeting(f"http://{shown}:{port}{prefix}", place, settings)
     config = uvicorn.Config(
         proxy.make_app(settings, log=log.add, totals=totals), log_level="critical", access_log=False,
         server_header=False, date_header=False, ws="none", lifespan="on", timeout_keep_alive=75,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=5, http=proxy.http_protocol(),
     )  # fmt: skip  # one setting a line would hide the call
-    with listening, suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+    with listening, suppress(KeyboardInterrupt), ended_by_terminate():
+        Server(config, lambda: screen.write(greeting)).run(sockets=[listening])
     log.sum_up(totals)
 
 

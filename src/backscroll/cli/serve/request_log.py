@@ -22,15 +22,24 @@ class Reported(Protocol):
     path: str
     what: str
     why: str
+    client_note: str
     session: str
     model: str
     received_bytes: int
     sent_bytes: int
+    view_bytes: int
     refusals: int
     lookups: int
     status: int
     input_tokens: int
     cached_tokens: int
+
+
+class SummedClients(Protocol):
+    """All clients."""
+
+    def unmanaged(self) -> dict[str, int]:
+        """Return how many requests were left alone of each client of which all were."""
 
 
 class Summed(Protocol):
@@ -42,8 +51,13 @@ class Summed(Protocol):
     lookups: int
     received_bytes: int
     sent_bytes: int
+    view_bytes: int
     input_tokens: int
     cached_tokens: int
+
+    @property
+    def clients(self) -> SummedClients:
+        """The clients that sent them."""
 
 
 class RequestLog:
@@ -64,13 +78,13 @@ class RequestLog:
         if not self._is_begun:
             self._is_begun = True
             self._line("time", "what was done", "received", "sent", "tokens", "cached", "model")
-        has_body = request.received_bytes > 0
+        received = sent = ""
+        if request.received_bytes > 0:
+            received, sent = size(request.received_bytes), size(request.view_bytes or request.sent_bytes)
         cached = f"{request.cached_tokens / request.input_tokens:.0%}" if request.input_tokens else ""
-        self._line(
-            f"{self._now():%H:%M:%S}", _did(request), size(request.received_bytes) if has_body else "",
-            size(request.sent_bytes) if has_body else "", f"{request.input_tokens:,}" if request.input_tokens else "",
-            cached, request.model or request.path,
-        )  # fmt: skip  # one column a value would hide the call
+        tokens = f"{request.input_tokens:,}" if request.input_tokens else ""
+        time, did = f"{self._now():%H:%M:%S}", _did(request)
+        self._line(time, did, received, sent, tokens, cached, request.model or request.path)
         if self._width < _WITH_PATH and not request.model:
             self.note(f"{request.method} {request.path}")
         for note in _notes(request):
@@ -89,6 +103,9 @@ class RequestLog:
         if totals.received_bytes:
             saved = 1 - totals.sent_bytes / totals.received_bytes
             lines.append(f"{size(totals.received_bytes)} received, {size(totals.sent_bytes)} sent ({saved:.0%} less)")
+        if totals.view_bytes != totals.sent_bytes:
+            would_save = 1 - totals.view_bytes / totals.received_bytes
+            lines.append(f"views would have had {size(totals.view_bytes)} ({would_save:.0%} less than received)")
         if totals.input_tokens:
             cached = totals.cached_tokens / totals.input_tokens
             lines.append(
@@ -96,7 +113,8 @@ class RequestLog:
             )
         if totals.lookups:
             lines.append(f"{totals.lookups:,} look-ups of models were answered here")
-        for line in lines:
+        lines += [f"not managed: {name}, {number:,} requests" for name, number in totals.clients.unmanaged().items()]
+        for line in map(screen.line, lines):
             self._write("".join(f"{each}\n" for each in textwrap.wrap(line, self._width)))
 
     def _line(self, *columns: str) -> None:
@@ -123,7 +141,7 @@ def _did(request: Reported) -> str:
 
 
 def _notes(request: Reported) -> list[str]:
-    found = [request.why] if request.why else []
+    found = [each for each in (request.client_note, request.why) if each]
     if request.refusals:
         times = "once" if request.refusals == 1 else f"{request.refusals} times"
         found.append(f"refused {times} as too long, and sent again shorter")

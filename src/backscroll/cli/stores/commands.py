@@ -36,9 +36,13 @@ def _print(found: Any) -> None:
 
 @app.command("sessions", short_help="List sessions.")
 @_store
+@click.option("--all", "every", is_flag=True, help="List single requests as well.")
 @json_option
-def sessions_command(*, place: str, as_json: bool) -> None:
+def sessions_command(*, place: str, every: bool, as_json: bool) -> None:
     """List the sessions of STORE, oldest first.
+
+    A single request that `backscroll serve` stored, without tools and without an answer, is not listed: clients ask so
+    for the title of a conversation.
 
     STORE is an address such as sqlite:///agent.db or jsonl:///folder, or the path of a database file or folder.
     """
@@ -48,14 +52,15 @@ def sessions_command(*, place: str, as_json: bool) -> None:
         with places.progress("sessions", len(names)) as tick:
             rows = []
             for name in names:
-                rows.append(showing.session_row(store, name))
+                if every or not showing.is_single(store, name):
+                    rows.append(showing.session_row(store, name))
                 tick(1)
     if as_json:
         _print({"sessions": rows})
-    elif rows:
-        screen.show(showing.sessions_table(rows))
-    else:
-        screen.show(Text("no sessions"))
+        return
+    screen.show(showing.sessions_table(rows) if rows else Text("no sessions"))
+    if left := len(names) - len(rows):
+        screen.show(Text(f"single requests that are not listed: {left:,} (--all lists them)"))
 
 
 @app.command("show", short_help="Print the messages of a session.")
@@ -100,16 +105,18 @@ def status_command(*, place: str, session: str | None, lane: str, as_json: bool)
     store = places.existing(place)
     with places.blamed():
         names = store.sessions() if session is None else [session]
-    if not names:
-        raise BadInput("this store has no session")
-    places.known(store, names[-1])
+        if not names:
+            raise BadInput("this store has no session")
+        newest = (name for name in reversed(names) if session is not None or not showing.is_single(store, name))
+        chosen = next(newest, names[-1])
+    places.known(store, chosen)
     with places.blamed():
         # "auto" counts like the session's agent, also the digest
-        status = Reader(store, names[-1], "auto").window_report(lane)
+        status = Reader(store, chosen, "auto").window_report(lane)
     if as_json:
-        _print({"session": names[-1], **anatomy.as_json(status)})
+        _print({"session": chosen, **anatomy.as_json(status)})
     else:
-        screen.show(*anatomy.shown(status, names[-1]))
+        screen.show(*anatomy.shown(status, chosen))
 
 
 def _show_plan(reader: Reader, chosen: Sequence[Any], session: str, plan: bool, as_json: bool) -> None:

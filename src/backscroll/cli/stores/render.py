@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli import screen
+from backscroll.errors import BackscrollError
 from backscroll.history.history import Entry
 from backscroll.manager.driver import run_sync
 from backscroll.manager.sync_manager import ContextManager
@@ -20,6 +21,10 @@ from backscroll.session.request_log import left_out
 from backscroll.session.store_sync import enter, fetch
 
 PAGE = 50  # messages per page
+_SINGLE = 8
+"""Messages up to which a session may be a question by itself: an instruction or two, and the question. A longer one is
+not opened for that.
+"""
 
 
 class Reader(ContextManager):
@@ -73,6 +78,19 @@ def messages_of(store: Store, session: str) -> int:
         else:
             high = middle
     return low
+
+
+def is_single(store: Store, name: str) -> bool:
+    """Return whether a session is a question by itself, without tools and without an answer, that a proxy stored."""
+    if messages_of(store, name) > _SINGLE:
+        return False
+    try:
+        messages = Reader(store, name).get_messages()
+    except BackscrollError:  # the session is listed, and a command that reads it reports the error
+        return False
+    metadata = messages[-1].get("metadata") if messages else None
+    noted = metadata.get("log") if isinstance(metadata, dict) else None
+    return isinstance(noted, dict) and noted.get("single") is True
 
 
 def session_row(store: Store, name: str) -> dict[str, Any]:

@@ -38,7 +38,9 @@ LANGUAGES: dict[str, Markers] = {
         "as long as|throughout|prefer|instead of|rather than",
         limit=r"^no (?!worries|thanks)\w+s|(?:do|can|may) ?not|(?:don|can)'?t|no longer|only|at least|at most|"
         r"no more than|keep|stick to|use|reply|allowed|(?:answer|respond|write|speak|talk|explain|format)\b.{0,40}\b"
-        r"(?:in|as|with)|should|ought|before you|after you|when you|unless|until|except|without",
+        r"(?:in|as|with)|"
+        r"(?:call|address) me (?!back|if|in|at|on|when|a|the|later|to)|refer to me as|"
+        "should|ought|before you|after you|when you|unless|until|except|without",
         once="now|right away|this time|for once|just this once|today",
         remark=r"\bnever ?mind(?=\W*$|[.,!;:])|\b(?:thanks|thank you|yes|no),? please\b|\bcan(?:no|')t wait\b|"
         r"\b(?:i|we|they|it|that|this|he|she|you|which|who)(?: really| still| just| also)? "
@@ -60,7 +62,8 @@ LANGUAGES: dict[str, Markers] = {
         standing="immer|stets|muss|musst|müssen|darf|dürfen|ab jetzt|ab sofort|von nun an|künftig|in zukunft|"
         "jedes ?mal|"
         "grundsätzlich|regeln?|unbedingt|pflicht",
-        limit="nur|ausschließlich|antworte|antworten sie|schreibe?|verwende|benutze|nutze|mindestens|höchstens|statt|"
+        limit="(?:nenn|nenne|nennen sie) mich|duze|sieze|"
+        "nur|ausschließlich|antworte|antworten sie|schreibe?|verwende|benutze|nutze|mindestens|höchstens|statt|"
         "anstatt|bevorzuge|soll(?:te|test|ten|st)?|außer|ohne",
         once="jetzt|gerade|diesmal|zuerst|heute|mal|als nächstes",
         remark=r"\b(?:ich|wir|er|sie|es|das|da)\b[^.,;]*\b(?:nicht|kein\w*|nie)\b(?! mehr)|\b(?:immer noch|"
@@ -73,7 +76,8 @@ LANGUAGES: dict[str, Markers] = {
         standing="toujours|désormais|dorénavant|à partir de maintenant|à l'avenir|systématiquement|doi[st]|devez|"
         "doivent|il faut|obligatoire(?:ment)?|(?:à )?chaque fois|règles?|impérativement|veille[rz]? à|"
         "assure(?:z-vous|-toi)",
-        limit="seulement|uniquement|réponds|répondez|répondre|écris|écrivez|au plus|au moins|plutôt que|au lieu de|"
+        limit="appelle(?:z)?-moi|tutoie|vouvoie|"
+        "seulement|uniquement|réponds|répondez|répondre|écris|écrivez|au plus|au moins|plutôt que|au lieu de|"
         "préfère|utilise[rz]?|sauf",
         once="maintenant|cette fois|d'abord|aujourd'hui|tout de suite|ensuite",
         remark=r"\b(?:je|tu|il|elle|on|nous|ils|elles|ça|cela|ce) (?:ne |n')\w+ (?:pas|plus|rien)\b|"
@@ -89,7 +93,7 @@ LANGUAGES: dict[str, Markers] = {
         standing="siempre|debe[ns]?|hay que|a partir de ahora|de ahora en adelante|en adelante|cada vez|"
         "obligatori[oa]s?|"
         "reglas?|asegúrate|tienes que|tiene que",
-        limit="solo|sólo|solamente|únicamente|responde|responda|contesta|escribe|escriba|usa|use|utiliza|utilice|"
+        limit="llámame|llámeme|solo|sólo|solamente|únicamente|responde|responda|contesta|escribe|escriba|usa|use|utiliza|utilice|"
         "al menos|como máximo|en lugar de|en vez de|prefiero|salvo|excepto",
         once="ahora|esta vez|primero|hoy|ya mismo",
         remark=r"\bno (?:sabes|crees|tienes|tienen|pasan|son|estás|están)\b|\bcomo siempre\b",
@@ -99,7 +103,8 @@ LANGUAGES: dict[str, Markers] = {
         "per nessun motivo",
         standing="sempre|dev[ei]|devono|dovete|d'ora in poi|da ora in poi|ogni volta|obbligatori[oa]|regol[ae]|"
         "assicurati|bisogna",
-        limit="solo|soltanto|solamente|rispondi|rispondete|scrivi|usa|usate|almeno|al massimo|invece di|al posto di|"
+        limit="chiamami|mi chiami|"
+        "solo|soltanto|solamente|rispondi|rispondete|scrivi|usa|usate|almeno|al massimo|invece di|al posto di|"
         "preferisco|tranne|salvo",
         once="ora|adesso|questa volta|prima|oggi|subito",
     ),
@@ -109,7 +114,8 @@ LANGUAGES: dict[str, Markers] = {
         "em hipótese alguma|em nenhum caso",
         standing="sempre|deve[ms]?|a partir de agora|de agora em diante|daqui em diante|toda vez|obrigatóri[oa]s?|"
         "regras?|certifique-se|tem que",
-        limit="apenas|somente|só|responda|responde|escreva|use|utilize|pelo menos|no máximo|em vez de|ao invés de|"
+        limit="me chame|chame-me|"
+        "apenas|somente|só|responda|responde|escreva|use|utilize|pelo menos|no máximo|em vez de|ao invés de|"
         "prefiro|exceto",
         once="agora|desta vez|primeiro|hoje",
         remark=r"\bnão (?:era|tenha|seja|esteja|havia|estava|tinha|fosse|sabia|entendia)\b",
@@ -119,7 +125,8 @@ LANGUAGES: dict[str, Markers] = {
         r"не \w+(?:й|йте|ите|ьте|уй|ай|яй)(?:ся|сь)?",
         standing=r"всегда|отныне|впредь|каждый раз|обязательно|долж(?:ен|на|ны|но)|правил\w|этого момента|постоянно|"
         "в дальнейшем",
-        limit=r"только|вместо|не (?:более|больше|менее|меньше)|отвечай(?:те)?|пиши(?:те)?|используй(?:те)?|"
+        limit="(?:называй|зови)(?:те)? меня|"
+        r"только|вместо|не (?:более|больше|менее|меньше)|отвечай(?:те)?|пиши(?:те)?|используй(?:те)?|"
         r"предпочита\w+|кроме",
         once="сейчас|на этот раз|сначала|сегодня",
     ),
@@ -127,7 +134,7 @@ LANGUAGES: dict[str, Markers] = {
         prohibition=r"(?<!要)不要|不得|不能|请勿|請勿|切勿|禁止|严禁|嚴禁|不可|不许|不許|不准|绝不|絕不|永远不|永遠不|"
         r"别(?=[改动碰删用写提])|別(?=[改動碰刪用寫提])",
         standing="必须|必須|务必|務必|总是|總是|始终|始終|一律|以后|以後|今后|今後|从现在|從現在|永远|永遠|每次|规则|規則|一定要",
-        limit=r"只能|只用|只使用|仅|僅|用.{1,6}(?:回答|回复|回覆|书写|書寫)|至少|最多|不超过|不超過|而不是|代替|应该|應該",
+        limit=r"叫我|称呼我|稱呼我|只能|只用|只使用|仅|僅|用.{1,6}(?:回答|回复|回覆|书写|書寫)|至少|最多|不超过|不超過|而不是|代替|应该|應該",
         once="现在(?![起开])|現在(?![起開])|这次|這次|先|一下",
         bounded=False,
     ),
@@ -135,7 +142,7 @@ LANGUAGES: dict[str, Markers] = {
         prohibition=r"ないで(?=ください|下さい|ほし|欲し|ね|よ|。|、|!|\uff01|\s*$)|ては(?:いけ|なら|だめ|ダメ|駄目)|ちゃ(?:だめ|ダメ|いけ)|禁止|厳禁|"
         r"[るすくむつうぬぶぐ]な(?=。|!|\uff01|\s*$)|絶対に|決して",
         standing="必ず|常に|いつも|今後|これからは|これ以降|以降は|毎回|ルール|規則",
-        limit=r"だけ|のみ|で(?:答え|回答|書い|返し|返答|出力|記述|説明し)|以内|以下で|の代わりに|形式で|べき|なるべく",
+        limit=r"と呼(?:んで|び)|だけ|のみ|で(?:答え|回答|書い|返し|返答|出力|記述|説明し)|以内|以下で|の代わりに|形式で|べき|なるべく",
         once="今(?![後日])|今回|まず|次に|ちょっと",
         bounded=False,
     ),
@@ -143,7 +150,8 @@ LANGUAGES: dict[str, Markers] = {
         prohibition=r"지 ?마(?:세요|십시오|시오|라|요|$|[ .!])|지 ?말(?:아|고|것|기|라)|금지|"
         r"안 ?(?:됩니다|돼|된다|되)|절대|결코",
         standing="항상|언제나|늘 |반드시|꼭|앞으로|지금부터|이제부터|매번|규칙|할 때마다|때마다",
-        limit=r"만 (?:사용|쓰|써|하)|대신|(?:어|문|말)로 (?:답|대답|작성|써|말|응답)|형식으로|이하|이내|최대|최소",
+        limit="라고 (?:불러|부르)|"
+        r"만 (?:사용|쓰|써|하)|대신|(?:어|문|말)로 (?:답|대답|작성|써|말|응답)|형식으로|이하|이내|최대|최소",
         once="지금(?!부터)|이번|먼저|잠깐",
         bounded=False,
     ),

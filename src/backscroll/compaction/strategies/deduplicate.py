@@ -4,16 +4,16 @@ It compares names and arguments only, and so works across tools and frameworks. 
 made again, and those whose lines another result about the same path nearly all repeats.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
-from backscroll.compaction.file_calls import path_of
+from backscroll.compaction.file_calls import in_order
 from backscroll.compaction.sampling import READ
 from backscroll.errors import ConfigurationError
-from backscroll.history.plan import Clear, Edit, reference
+from backscroll.history.plan import Edit, PartEdit, reference
+from backscroll.messages.back_references import meant_by
 from backscroll.messages.echoes import RECALL_TOOLS
 
 
@@ -50,11 +50,8 @@ class DeduplicateStrategy:
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Clear all of them, even if that frees more than `tokens`, because nothing is lost less."""
-        edits: list[Edit] = [
-            edit
-            for candidate in window.candidates("media", over=self.over)
-            if (edit := window.mask(candidate, self.name)) is not None
-        ]
+        media = (window.mask(candidate, self.name) for candidate in window.candidates("media", over=self.over))
+        edits: list[Edit] = [edit for edit in media if edit is not None]
         edits += self._echoes(window)
         last_call: dict[str, _Seen] = {}
         last_about: dict[str, list[_Seen]] = {}
@@ -78,7 +75,7 @@ class DeduplicateStrategy:
                 edits.append(edit)
         return edits
 
-    def _echoes(self, window: Window) -> Iterator[Clear]:
+    def _echoes(self, window: Window) -> Iterator[PartEdit]:
         """Clear recalled texts that the model has read: the originals have their own references."""
         for unit in window.units:
             if not unit.cuttable or not _recalls(unit):
@@ -90,21 +87,22 @@ class DeduplicateStrategy:
                     if edit is not None:
                         yield edit
 
-    def _mask(self, window: Window, candidate: CandidatePart, by: int) -> Clear | None:
+    def _mask(self, window: Window, candidate: CandidatePart, by: int) -> PartEdit | None:
         if not candidate.unit.cuttable or candidate.count.tokens <= self.over:
             return None
         return window.mask(candidate, self.name, f"superseded by {reference(by)}")
 
     def _results(self, window: Window) -> Iterator[_Seen]:
-        """Yield every result of the view that is still whole, in order."""
+        """Yield every result of the view that is still whole and says something itself, in order."""
         for unit in window.units:
             calls = {part.id: part for entry in unit.entries for part in entry.reading.call_parts}
             for candidate in window.parts_of(unit, ("result",)):
                 call = calls.get(candidate.part.id)
                 whole = (candidate.entry.seq, candidate.number) not in unit.edits
                 whole = whole and (call is None or call.name not in RECALL_TOOLS)
+                whole = whole and meant_by(candidate.part.text) is None  # it refers to no earlier one
                 if call is not None and call.name and whole:
-                    same, path = _about(call.text)
+                    same, path = in_order(call.text)
                     yield _Seen(candidate, f"{call.name} {same}", path)
 
 
@@ -133,17 +131,3 @@ def _holds(later: _Seen, earlier: _Seen, share: float) -> bool:
     lines = {line.strip() for line in old.splitlines()} - {""}
     held = lines & {line.strip() for line in new.splitlines()}
     return bool(lines) and len(held) >= share * len(lines)
-
-
-def _about(arguments: str) -> tuple[str, str]:
-    """Return the arguments in a fixed order, and the path in them; unchanged if they are too long to parse."""
-    if len(arguments) > READ:
-        return arguments, ""
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments, ""
-    if type(value) is not dict:
-        return arguments, ""
-    path = path_of(value)
-    return json.dumps(value, sort_keys=True), path

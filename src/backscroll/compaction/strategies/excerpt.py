@@ -9,7 +9,7 @@ from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.salient_lines import cut_to_lines
 from backscroll.compaction.sampling import READ
 from backscroll.errors import ConfigurationError
-from backscroll.history.plan import Clear, Edit, Excerpt
+from backscroll.history.plan import Edit, PartEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ExcerptStrategy:
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Cut the oldest long parts first, as many as needed to free `tokens`."""
         results: list[CandidatePart] = []
-        others: list[Excerpt | Clear] = []
+        others: list[PartEdit] = []
         whole = won = 0
         for candidate in self._candidates(window):
             if whole * (1 - self.share) + won >= tokens:
@@ -59,7 +59,7 @@ class ExcerptStrategy:
         room = max(int(whole * self.share), whole + won - tokens)
         return [*others, *cut_to_lines(window, results, room, self.name)]
 
-    def _shortened(self, window: Window, candidate: CandidatePart) -> Excerpt | Clear | None:
+    def _shortened(self, window: Window, candidate: CandidatePart) -> PartEdit | None:
         """Cut to head and tail; arguments too long to parse become a stub."""
         edit = window.clip(candidate, self.keep, self.name)
         if edit is None and candidate.part.kind == "call" and len(candidate.part.text) > READ:

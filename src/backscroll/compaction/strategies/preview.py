@@ -10,7 +10,7 @@ from backscroll.compaction.arrival_rule import ArrivalRule
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window, is_outcome
 from backscroll.compaction.options import ToolResultPreview
 from backscroll.compaction.salient_lines import cut_to_lines
-from backscroll.history.plan import Clear, Edit, Excerpt
+from backscroll.history.plan import Edit, PartEdit
 
 BY = "preview"
 _FILLED = 0.5  # of these tokens that chosen lines must fill
@@ -38,7 +38,7 @@ class PreviewStrategy:
         return edits
 
 
-def preview(window: Window, previews: ToolResultPreview, candidate: CandidatePart) -> Excerpt | Clear | None:
+def preview(window: Window, previews: ToolResultPreview, candidate: CandidatePart) -> PartEdit | None:
     """Return the preview of a long result that the model has seen; None for a shorter one, or one cut before."""
     return _preview(window, ArrivalRule(previews.threshold_tokens, previews.preview_tokens, ()), candidate)
 
@@ -64,7 +64,7 @@ def _fresh(window: Window, unit: CandidateGroup, rule: ArrivalRule) -> Iterator[
     return (each for each in found if not each.is_fixed)
 
 
-def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Excerpt | Clear | None:
+def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> PartEdit | None:
     """Return the preview of a result that is too long; None for a shorter one, or one cut before."""
     if not _is_long(window, candidate, rule.over):
         return None

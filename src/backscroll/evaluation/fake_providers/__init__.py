@@ -13,7 +13,7 @@
 - `claude_models.py`, `anthropic_request.py`, `anthropic_rules.py`, `anthropic_prefix.py`, `anthropic_thinking.py`,
   `anthropic_compaction.py`, `anthropic_prompt.py`, `anthropic_server_tools.py`, `anthropic_texts.py`: the
   parts of `FakeAnthropic`
-- `openai_rules.py`, `openai_contents.py`, `openai_reasoning.py`: the parts of `FakeOpenAIResponses`
+- `openai_rules.py`, `openai_contents.py`, `openai_calls.py`, `openai_reasoning.py`: the parts of `FakeOpenAIResponses`
 - `gemini_rules.py`: that of `FakeGemini`
 - `chat_rules.py`: that of `FakeOpenAIChat`
 - `bedrock_request.py`, `bedrock_shape.py`, `bedrock_rules.py`: the parts of `FakeBedrock`

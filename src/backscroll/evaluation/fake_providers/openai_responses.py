@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from backscroll.evaluation.fake_providers.chain import as_text, canonical, count_bytes, fingerprint
 from backscroll.evaluation.fake_providers.errors import openai_error
+from backscroll.evaluation.fake_providers.openai_calls import Offered, call_item, offered
 from backscroll.evaluation.fake_providers.openai_contents import Item
 from backscroll.evaluation.fake_providers.openai_reasoning import (
     BINDS,
@@ -207,7 +208,8 @@ class FakeOpenAIResponses:
 
     def _output(self, ready: _Prepared, answer: Reply, response: str) -> list[Item]:
         """Return the items of a reply, its reasoning bound to the request and to what precedes it in the reply."""
-        output = [self._item(part) for part in answer.parts]
+        tools = offered(ready.raw)
+        output = [self._item(part, tools) for part in answer.parts]
         if self._reaches_threshold(ready):
             output.insert(0, self._ledger.mint_compaction(self._id("cmp"), ready.end.value))
         is_stored = ready.raw.get("store") is not False
@@ -226,13 +228,12 @@ class FakeOpenAIResponses:
         total = sum(unit.tokens for unit in ready.units) + ready.after
         return any(limit is not None and total >= limit for limit in limits)
 
-    def _item(self, part: Text | Thinking | Call) -> Item:
+    def _item(self, part: Text | Thinking | Call, tools: Mapping[str, Offered]) -> Item:
         if isinstance(part, Thinking):
             return {"type": "reasoning", "summary": part.text}
         if isinstance(part, Call):
-            arguments = as_text(dict(part.arguments))
-            call = {"call_id": self._id("call"), "name": part.name, "arguments": arguments}
-            return {"id": self._id("fc"), "type": "function_call", **call, "status": "completed"}
+            call = self._id("call")
+            return call_item(part, self._id("fc"), call, tools)
         content = [{"type": "output_text", "text": part.text, "annotations": []}]
         return {
             "id": self._id("msg"),

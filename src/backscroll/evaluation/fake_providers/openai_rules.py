@@ -21,6 +21,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "compaction": ("encrypted_content",),
     "compaction_trigger": (),
     "item_reference": ("id",),
+    "agent_message": ("author", "recipient", "content"),
     "additional_tools": ("role", "tools"),
     "configuration_update": (),
     "tool_search_call": ("arguments",),
@@ -44,7 +45,9 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "program": ("id", "call_id", "code", "fingerprint"),
     "program_output": ("id", "call_id", "result", "status"),
 }
-"""Every type of item that `input` accepts, with its required fields."""
+"""Every type of item that `input` accepts, with its required fields. Reasoning with encrypted content needs no id:
+OpenCode sends none. Codex alone sends `agent_message`, which holds the task of a sub-agent.
+"""
 
 _ALL_FIELDS = {
     "message": {"type", "role", "content", "id", "status", "phase"},
@@ -57,6 +60,7 @@ _ROLES = ("assistant", "system", "developer", "user")
 _PAIRS = {
     "function_call": ("function_call_output", "function call"),
     "custom_tool_call": ("custom_tool_call_output", "custom tool call"),
+    "tool_search_call": ("tool_search_output", "tool search call"),
     "computer_call": ("computer_call_output", "computer call"),
     "local_shell_call": ("local_shell_call_output", "local shell call"),
     "shell_call": ("shell_call_output", "shell call"),
@@ -104,7 +108,7 @@ def _fields(request: ItemsRequest) -> Iterator[FakeProviderError]:
             yield _invalid(where, kind, ", ".join(f"'{known}'" for known in REQUIRED))
             return
         for key in REQUIRED[kind]:
-            if item.get(key) is None:
+            if item.get(key) is None and not (key == "id" and item.get("encrypted_content")):
                 yield openai_error(
                     f"Missing required parameter: '{where}.{key}'.",
                     code="missing_required_parameter",

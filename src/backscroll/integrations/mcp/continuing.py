@@ -61,7 +61,9 @@ def _end_of(view: Sequence[str], room: int, count: answers.Count) -> str:
 def _newest(archive: Archive) -> IndexedSession:
     sessions = archive.sessions()
     running = archive.running(sessions)
-    chosen = next((each for each in sessions if each.name != running and not each.facts.parent), None)
+    chosen = next(
+        (each for each in sessions if each.name != running and not (each.facts.parent or each.facts.single)), None
+    )
     if chosen is None:
         raise ConfigurationError("there is no earlier session to continue")
     return chosen

@@ -32,6 +32,8 @@ class SessionFacts:
     """Time of the newest message."""
     opening: str = ""
     """The first words of the user."""
+    single: bool = False
+    """Whether it is a question by itself that a proxy stored, such as a client's request for a title."""
     imported: dict[str, Any] = field(default_factory=dict)
     """How far the log was imported."""
 
@@ -42,6 +44,7 @@ class SessionFacts:
             noted = log_of(entry.message)
             for key in ("client", "project", "parent", "imported"):
                 known[key] = noted.get(key) or known[key]
+            known["single"] = noted.get("single") is True
             time = time_of(entry.message)
             known["began"], known["ended"] = known["began"] or time, max(known["ended"], time)
             if not known["opening"] and entry.reading.is_user_turn:

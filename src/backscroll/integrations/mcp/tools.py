@@ -132,7 +132,7 @@ class Tools:
         found = [
             each
             for each in self._archive.sessions(project, since)
-            if all(word in f"{each.name} {each.facts.opening}".casefold() for word in words)
+            if not each.facts.single and all(word in f"{each.name} {each.facts.opening}".casefold() for word in words)
         ]
         if not found:
             return _joined("No session is found.", self._archive.scope(), note)

@@ -3,13 +3,18 @@
 It speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view, and all other
 requests, go on byte for byte.
 
-- `application.py`    the server, who may use it, and its totals
+- `application.py`    the server and its totals
+- `gate.py`           who may use it; `trailers.py` trailers are no headers
 - `handing_on.py`     one request and its answer, which is handed on as it comes
 - `managing.py`       finds the conversation of a request and makes its view
+- `store_rest.py`     when a store that failed is asked again
 - `managed_request.py` what is managed of a request; `exchange.py` what is sent for it, and shorter if it is refused
+- `request_budget.py` how many tokens a request may have; `client_limits.py` what clients count on
+- `competing.py`      settings by which a provider shortens a conversation, so that it is left alone
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
 - `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
+- `unpacking.py`      bodies that a client compressed
 - `json_text.py`      where values are in a JSON text; `given.py` and `spelling.py` keep the client's spelling
 - `translation.py`    how messages are read and compared; `shown.py` a message of a view that is not the client's own
 - `noting.py`          when a message came, and where its agent works
@@ -22,8 +27,11 @@ requests, go on byte for byte.
 - `recall_turns.py`     puts back what the client did not see
 - `observing.py`        what a provider said of a request
 - `answer.py`         usage and refusals, read from a copy of an answer
+- `pieces.py`         the bytes of an answer, and how long to wait for them
+- `destinations.py`   to which provider a request goes, by its path (`paths.py`) and its keys (`credentials.py`)
+- `refusal.py`        what is sent nowhere
 - `upstream.py`       the providers' servers; `incoming.py` a request as it arrives; `headers.py` what is handed on
-- `report.py`         what is reported of each request
+- `report.py`         what is reported of each request; `clients.py` of each client
 - `settings.py`       what a proxy is set up with
 """
 
@@ -38,5 +46,6 @@ except ImportError as error:
 from backscroll.integrations.proxy.application import make_app
 from backscroll.integrations.proxy.report import Report, Totals
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.trailers import http_protocol
 
-__all__ = ["ProxySettings", "Report", "Totals", "make_app"]
+__all__ = ["ProxySettings", "Report", "Totals", "http_protocol", "make_app"]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from backscroll.integrations.proxy.competing import competing_setting, shortened_by
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
 from backscroll.integrations.proxy.recall_anthropic import AnthropicRecall
@@ -44,11 +45,10 @@ class Anthropic(Protocol):
         """Return the reason where the provider shortens the conversation, or keeps it."""
         if fields.get("thread"):
             return "the provider keeps the history (`thread`)"
-        edits = fields.get("context_management")
-        if (isinstance(edits, dict) and edits.get("edits")) or fields.get("compaction"):
-            return "the client lets the provider compact"
+        if setting := competing_setting(fields):
+            return shortened_by(setting)
         if any(kind_of(block) == "compaction" for item in items for block in _blocks(item)):
-            return "the client lets the provider compact"
+            return shortened_by("compaction")
         return None
 
     def placed(self, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

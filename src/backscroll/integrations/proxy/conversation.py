@@ -4,26 +4,31 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
-from backscroll.compaction.lane_state import LaneState
-from backscroll.history.plan import Plan
+from backscroll.history.log import PlanAt
 from backscroll.history.recall_wording import RECALL
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.following import COMPARED
+from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import NotingTranslation
 from backscroll.integrations.proxy.offered_recall import has_recall, wording_of
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
-from backscroll.manager.driver import run_async_each
+from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import Operation
 from backscroll.session.request import prepare
 from backscroll.session.state import SessionState
+from backscroll.session.store_sync import enter
+from backscroll.session.system_prompt import prompt_of
 from backscroll.view.view_message import ViewMessage, with_indexes
 
-NUMBER = re.compile(r"~(\d{1,9})$")
-"""What ends the name of each conversation of a group but the first."""
+NUMBER = re.compile(r"[~.](\d{1,9})$")
+"""What ends the name of each conversation of a group but the first. Behind `~` it may have begun as another one did, of
+which a view left something out.
+"""
 
 
 class ProxiedConversation(Conversation[Any]):
@@ -37,8 +42,6 @@ class ProxiedConversation(Conversation[Any]):
     def __init__(self, translation: Translation[Any], options: Mapping[str, Any]) -> None:
         self._noting = NotingTranslation(translation, lambda: datetime.now(UTC))
         super().__init__(self._noting, options)
-        self.left: set[tuple[int, int]] = set()
-        """Where the client left this conversation for another continuation: an index, and a hash of what it left."""
         self.newest: NewestRequest | None = None
         """What was sent last."""
         self.spelling: Spelling = Spelling()
@@ -47,7 +50,8 @@ class ProxiedConversation(Conversation[Any]):
         """Whether its requests have our recall tool, as the first one had."""
         self._stored_as: str | None = options.get("session") if options.get("store") is not None else None
         """Its name in the store. `None`: it is in memory."""
-        self._is_branch = bool(NUMBER.search(str(options.get("session", ""))))
+        numbered = NUMBER.search(str(options.get("session", "")))
+        self._is_branch = numbered is not None and numbered[0].startswith("~")
         """Whether it may have begun as another conversation did, of which a view left something out."""
         self._inherits_recall = True
         """Whether the conversation from which it branches has our recall tool."""
@@ -62,6 +66,11 @@ class ProxiedConversation(Conversation[Any]):
         """How many messages are loaded."""
         return len(self._following)
 
+    @property
+    def held(self) -> int:
+        """How many messages of the newest request were in the one before, also if another process sent that one."""
+        return self._following.held
+
     def continued_by(self, history: Sequence[Any]) -> bool:
         """Return whether a request goes on from what is loaded, as far as the newest messages show."""
         return self._following.continues(history)
@@ -70,17 +79,36 @@ class ProxiedConversation(Conversation[Any]):
         """Return with how many of the loaded messages a request begins."""
         return self._following.in_common(history)
 
+    def holds_answers(self, history: Iterable[Any], number: int = 1) -> bool:
+        """Return whether at least so many of these messages are the model's."""
+        found = (True for each in history if self._translation.to_message(each).get("role") == "assistant")
+        return next(islice(found, number - 1, None), False)
+
     async def stored_in_common(self, history: Sequence[Any]) -> tuple[int, int]:
         """Return with how many of the stored messages a request begins, and how many are stored."""
         return await run_async_each(self._opened, self._following.stored_in_common(history))
 
-    def leaves(self, at: int) -> None:
-        """Note that a request goes on in another way from the message at this index."""
-        self.left.add((at, self._following.print_at(at)))
+    async def was_left(self, history: Sequence[Any], at: int) -> bool:
+        """Return whether the client left this very continuation before, from this index on: both go on, then."""
+        if at >= len(history):
+            return False
+        return await run_async_each(self._opened, self._following.was_left(history[at]))
 
-    def was_left(self, history: Sequence[Any], at: int) -> bool:
-        """Return whether the client left this very continuation before: both go on, then."""
-        return at < len(history) and (at, self._following.print_of(history[at])) in self.left
+    async def is_of_another(self, agent: Agent) -> bool:
+        """Return whether all requests of this conversation came from other agents than this one. What is known of them
+        is stored.
+        """
+        return await run_async(self._opened, self._is_of_another(agent))
+
+    def _is_of_another(self, agent: Agent) -> Operation[bool]:
+        yield from enter(self._session)
+        asked = [lane for lane in self._session.lanes.values() if lane.requested]
+        for lane in asked:
+            prompt = yield from prompt_of(self._session, lane.prompt)
+            tools = frozenset(name for name, _ in lane.tools.tools) if lane.tools else frozenset[str]()
+            if agent.is_like(Agent(prompt or "", tools)):
+                return False
+        return bool(asked)
 
     def recalls_with(self, tool: dict[str, Any] | None, *, begins: bool) -> None:
         """Note our recall tool for the next request.
@@ -92,9 +120,10 @@ class ProxiedConversation(Conversation[Any]):
         """
         self._recall_tool, self._noting.recalls = tool, begins and self._inherits_recall
 
-    def works_in(self, folder: str) -> None:
-        """Note where the agent works, if it says so."""
+    def comes_with(self, folder: str, *, is_single: bool) -> None:
+        """Note where the agent works, if it says so, and whether the newest request is a question by itself."""
         self._noting.folder = folder or self._noting.folder
+        self._noting.is_single = is_single
 
     async def view_for(self, history: Sequence[Any], spelled: Sequence[int], call: ModelCall) -> list[Any] | None:
         """Load what is new in a request and return the view to send.
@@ -125,21 +154,35 @@ class ProxiedConversation(Conversation[Any]):
         finally:
             self._turn.release()
 
-    def branches_from(self, other: "ProxiedConversation") -> None:
+    async def branches_from(self, other: "ProxiedConversation") -> None:
         """Note that this conversation, which holds nothing yet, begins as another one does."""
-        self._shares = self._is_branch = other.is_edited
-        self._inherits_recall = other.began_with_recall
+        self._shares = self._is_branch = await other.is_edited()
+        self._inherits_recall = await other.began_with_recall()
         self._noting.recalls = self._noting.recalls and self._inherits_recall
 
-    @property
-    def began_with_recall(self) -> bool:
-        """Whether its first request had our recall tool."""
+    async def began_with_recall(self) -> bool:
+        """Return whether its first request had our recall tool."""
+        return await run_async(self._opened, self._began_with_recall())
+
+    def _began_with_recall(self) -> Operation[bool]:
+        yield from enter(self._session)
         return _began_with_recall(self._session)
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether a view of this conversation left something out."""
-        return self._is_branch or _are_edited(self._session.lanes.values())
+    async def is_edited(self) -> bool:
+        """Return whether a view of this conversation left something out."""
+        return await run_async(self._opened, self._is_edited(self._session))
+
+    def _is_edited(self, state: SessionState) -> Operation[bool]:
+        if self._is_branch:
+            return True
+        for lane in list(state.lanes.values()):
+            earlier = lane.earlier
+            if isinstance(earlier, PlanAt):  # another process made it
+                assert state.journal is not None
+                earlier = yield from state.journal.plan(lane.name, earlier)
+            if lane.plan.edits or (earlier is not None and earlier.edits):
+                return True
+        return False
 
     def _request_if_edited(
         self, state: SessionState, budget: int | None, lane_name: str, *, outside: int, tools: Any
@@ -162,7 +205,8 @@ class ProxiedConversation(Conversation[Any]):
         self._shares = False
         assert lane.view is not None
         loses = recalls and self._following.has_bare  # over calls of our tool, which the client never saw
-        if not (lane.plan.edits or loses or (lane.plan.no_reasoning and (recalls or self.is_edited))):
+        is_bare = lane.plan.no_reasoning and (recalls or (yield from self._is_edited(state)))
+        if not (lane.plan.edits or loses or is_bare):
             return None
         return with_indexes(lane.view, state.history.branch.position)
 
@@ -181,11 +225,6 @@ def _began_with_recall(state: SessionState) -> bool:
     first = state.history.get(state.history.branch[0]) if len(state.history.branch) else None
     noted = {} if first is None else (first.message.get("metadata") or {}).get("log") or {}
     return noted.get("recall") is True
-
-
-def _are_edited(lanes: Iterable[LaneState]) -> bool:
-    """Return whether a view leaves messages out, or did so before the newest plan."""
-    return any(plan.edits if isinstance(plan, Plan) else plan for each in lanes for plan in (each.plan, each.earlier))
 
 
 class NewestRequest:

@@ -27,14 +27,17 @@ class Exchange:
         self.request = request
         """The client's request."""
         self._protocol, self._body, self._call = request.protocol, request.body, request.call
-        self._before = conversation.newest
-        conversation.works_in(request.folder)
+        self._held: int | None = None
+        """How many of its messages were in the request before. `None`: no view was made yet."""
+        conversation.comes_with(request.folder, is_single=request.is_single)
         if request.wants_recall:
             conversation.recalls_with(request.protocol.recall.definition(), begins=bool(request.call.tools))
         self._retry = OverflowRetry(conversation)
         self._views = 0
         self.name = name
         """The name of the conversation."""
+        self.budget = request.budget
+        """Input tokens of its view, and why."""
         self.content: bytes = self._body.raw
         """The bytes to send."""
         self.is_rewritten = False
@@ -83,6 +86,8 @@ class Exchange:
         spelled = list(map(self._protocol.spelling, self._natives))
         view = await self.conversation.view_for(self._natives, spelled, self._call)
         self._views = self.conversation.views
+        if self._held is None:  # a shorter view is no request before
+            self._held = self.conversation.held
         texts = None if view is None else self._texts(view)
         self.conversation.newest = NewestRequest(texts, len(self._natives))
         self.offers_recall = self.conversation.offers_recall
@@ -128,7 +133,7 @@ class Exchange:
         """Return the messages of a view as JSON, those of the client in its own words."""
         items, likes = list(self._prompts), list[Any](self._prompts)
         digest = previous = None
-        before = self._newest_before()
+        before = self._natives[self._held - 1] if self._held else None
         for each in view:
             own, natives = (each.native, each.natives) if isinstance(each, Shown) else (each, [each])
             if not natives and digest is None:
@@ -141,11 +146,6 @@ class Exchange:
         given = marks_of(self._body.items)
         marked = remarked(self._protocol.placed(items), given, self._body.fields, digest=digest, previous=previous)
         return self.conversation.spelling.texts(marked, likes)
-
-    def _newest_before(self) -> Any:
-        """Return the newest message of the request before; `None` if there is none, or it is gone."""
-        at = -1 if self._before is None else self._before.messages - 1
-        return self._natives[at] if 0 <= at < len(self._natives) else None
 
 
 class _Refused(Exception):

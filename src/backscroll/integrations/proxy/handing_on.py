@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 import httpx
@@ -11,28 +11,37 @@ from starlette.types import Send
 
 from backscroll.errors import MessageError
 from backscroll.integrations.proxy import report as outcomes
-from backscroll.integrations.proxy.answer import AnswerReader, decoded
+from backscroll.integrations.proxy.answer import AnswerReader, error_text
+from backscroll.integrations.proxy.clients import client_name
+from backscroll.integrations.proxy.credentials import without_keys
 from backscroll.integrations.proxy.exchange import Exchange
-from backscroll.integrations.proxy.headers import of_answer
-from backscroll.integrations.proxy.incoming import ClientLeft, Incoming
+from backscroll.integrations.proxy.headers import is_answer, of_answer
+from backscroll.integrations.proxy.incoming import LARGEST, ClientLeft, Incoming, StalledError
 from backscroll.integrations.proxy.managing import Managing
 from backscroll.integrations.proxy.observing import observe, shortened
+from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.protocol import Protocol
 from backscroll.integrations.proxy.recall_answers import answered_with_recall, broken_off
 from backscroll.integrations.proxy.recall_rounds import RecallRounds
+from backscroll.integrations.proxy.refusal import RefusedHereError
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError
 from backscroll.integrations.proxy.upstream import Upstream
 
+_STALLED = 408
 _COUNTING = "/count_tokens"
-
-
-class _RefusedHereError(Exception):
-    """A request is not sent."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
+_LONGEST_ERROR = 1_000_000
+"""Bytes of an error that are held back until they are read. What follows is handed on as it comes."""
+_FOR_ERROR = 10.0
+"""Seconds for which an error is held back. Less would hand on refusals of slow providers instead of a shorter request;
+more would let the client wait for an error that never ends.
+"""
+_FOR_FIRST_EVENT = 0.5
+"""Seconds for which the head of a stream waits for its first bytes, which may refuse the request: providers that refuse
+in a stream do so at once. More would keep clients waiting that show when a model begins to think.
+"""
+_MALFORMED = "the provider's answer broke off before it began, or is no valid HTTP"
 
 
 class HandingOn:
@@ -52,8 +61,11 @@ class HandingOn:
 
     async def __call__(self, incoming: Incoming, send: Send) -> None:
         """Answer a request."""
-        report = Report(incoming.method, incoming.path)
+        report = Report(
+            incoming.method, without_keys(incoming.path), client_name(incoming.headers.get("user-agent", ""))
+        )
         try:
+            self._upstream.address_of(incoming)  # before anything of it is stored
             raw, is_whole = await incoming.read()
             if is_whole:
                 await _while_client_stays(incoming, self._answer(incoming, raw, send, report))
@@ -61,7 +73,10 @@ class HandingOn:
                 await self._hand_on(incoming, _all_of(raw, incoming), None, send, report)
         except ClientLeft:
             return
-        except _RefusedHereError as refused:
+        except (RefusedHereError, StalledError) as error:
+            if report.status:  # the client has the beginning of the answer
+                raise
+            refused = error if isinstance(error, RefusedHereError) else RefusedHereError(_STALLED, str(error))
             report.what, report.status, report.why = outcomes.REFUSED, refused.status, str(refused)
             await _answer_here(send, refused)
         except Exception as error:  # the server closes the connection, so that no client takes it for the whole answer
@@ -84,15 +99,22 @@ class HandingOn:
         """Return the request with its view, if it is managed, and the bytes to send."""
         report.received_bytes = report.sent_bytes = len(raw)
         try:
-            body = await self._managing.read(protocol, raw)
+            body = await self._managing.read(protocol, raw, incoming.headers.get("content-encoding", ""))
+        except UnpackedTooLargeError as error:
+            raise RefusedHereError(413, f"the body has more than {LARGEST:,} bytes when it is unpacked") from error
         except MessageError as error:
             report.what, report.why = outcomes.LEFT_ALONE, str(error)
             return None, raw
+        report.received_bytes = report.sent_bytes = len(body.raw)
+        report.messages = len(body.items)
         try:
             if incoming.path.endswith(_COUNTING):
                 counted = self._managing.counted(protocol, incoming.headers, body)
-                report.what, report.sent_bytes = outcomes.COUNTED, len(counted or raw)
-                return None, raw if counted is None or self._settings.shadow else counted
+                report.what = outcomes.COUNTED
+                if counted is None or self._settings.shadow:
+                    return None, raw
+                report.sent_bytes = len(counted)
+                return None, counted
             report.why = protocol.left_alone(incoming.headers, body.fields, body.items) or ""
             if report.why:
                 report.what = outcomes.LEFT_ALONE
@@ -101,7 +123,7 @@ class HandingOn:
         except Exception as error:
             report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
             if self._settings.strict:
-                raise _RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
+                raise RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
             return None, raw
         return self._prepared(exchange, raw, report)
 
@@ -109,11 +131,15 @@ class HandingOn:
         if exchange is None:
             report.what, report.why = outcomes.LEFT_ALONE, "it looks back at an earlier part of its conversation"
             return None, raw
-        report.session, report.model = exchange.name, exchange.model
-        report.what, report.sent_bytes = outcomes.AS_IT_CAME, len(exchange.content)
+        report.session, report.model, report.budget = exchange.name, exchange.model, exchange.budget
+        report.what = outcomes.AS_IT_CAME
         if exchange.is_rewritten:
             report.what = outcomes.SHADOW if self._settings.shadow else outcomes.COMPACTED
-        return (None, raw) if self._settings.shadow else (exchange, exchange.content)
+        if self._settings.shadow:
+            report.view_bytes = len(exchange.content)
+            return None, raw
+        report.sent_bytes = len(exchange.content)
+        return exchange, exchange.content if exchange.is_rewritten else raw
 
     async def _hand_on(
         self, incoming: Incoming, content: Any, exchange: Exchange | None, send: Send, report: Report
@@ -129,12 +155,12 @@ class HandingOn:
                     again = await self._handed_on(response, exchange, rounds, send, report)
                 finally:
                     await response.aclose()
-            except httpx.InvalidURL as error:
-                raise _RefusedHereError(400, f"the request has an address that cannot be used: {error}") from error
             except httpx.TransportError as error:
                 if report.status:  # the client has the beginning of the answer
                     raise
-                raise _RefusedHereError(
+                if isinstance(error, httpx.RemoteProtocolError):  # whose text may quote the answer
+                    raise RefusedHereError(502, _MALFORMED) from error
+                raise RefusedHereError(
                     502, f"the provider cannot be reached: {type(error).__name__}: {error}"
                 ) from error
             if again is None:
@@ -160,32 +186,35 @@ class HandingOn:
         model called our recall tool.
         """
         headers, status = response.headers, response.status_code
+        if not is_answer(status, headers.raw):
+            raise RefusedHereError(502, _MALFORMED)
         encoding = headers.get("content-encoding", "").lower()
         reader = AnswerReader(headers.get("content-type", ""), encoding)
-        chunks = response.aiter_raw()
-        read: list[bytes] = []
-        if exchange is not None and status >= 400:
-            read = [chunk async for chunk in chunks]
-            if await shortened(exchange, decoded(b"".join(read), encoding)):
-                return exchange.content
-            if report.status and rounds is not None:  # the client has the beginning of a stream
-                await broken_off(rounds, f"the provider answered {status}: {decoded(b''.join(read), encoding)}", send)
-                return None
-        elif exchange is not None and rounds is not None:
+        if exchange is not None and rounds is not None and status < 400:
             return await answered_with_recall(response, exchange, rounds, send, report)
-        elif exchange is not None:  # the first bytes may hold a refusal, and nothing was handed on yet
-            read = [await anext(chunks, b"")]
-            reader.feed(read[0])
-            if reader.rejection is not None and await shortened(exchange, str(reader.rejection)):
-                return exchange.content
-        report.status = status
-        await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
-        for chunk in read:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        async for chunk in chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            if exchange is not None:
-                reader.feed(chunk)
+        async with aclosing(Pieces(response.aiter_raw())) as pieces:
+            read: list[bytes] = []
+            if exchange is not None and status >= 400:
+                read = await pieces.beginning(_LONGEST_ERROR, _FOR_ERROR)
+                said = error_text(b"".join(read), encoding)
+                if await shortened(exchange, said):
+                    return exchange.content
+                if report.status and rounds is not None:  # the client has the beginning of a stream
+                    await broken_off(rounds, f"the provider answered {status}: {said}", send)
+                    return None
+            elif exchange is not None and reader.is_stream:  # its first bytes may hold a refusal
+                read = await pieces.beginning(1, _FOR_FIRST_EVENT)
+                reader.feed(b"".join(read))
+                if reader.rejection is not None and await shortened(exchange, str(reader.rejection)):
+                    return exchange.content
+            report.status = status
+            await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
+            for chunk in read:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            async for chunk in pieces.rest():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                if exchange is not None and status < 400:
+                    reader.feed(chunk)
         await send({"type": "http.response.body", "body": b""})
         if exchange is not None and status < 400:
             observe(exchange, reader.response(), reader.rejection, report)
@@ -212,9 +241,11 @@ async def _all_of(read: bytes, incoming: Incoming) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _answer_here(send: Send, refused: _RefusedHereError) -> None:
+async def _answer_here(send: Send, refused: RefusedHereError) -> None:
     """Answer with an error in a shape that the clients of all APIs read."""
     error = {"type": "error", "error": {"type": "api_error", "message": str(refused)}}
     headers = [(b"content-type", b"application/json")]
+    if refused.status == _STALLED:  # the rest of the request would be taken for the next one
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(error).encode()})

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.integrations.conversation import ModelCall
+from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.noting import folder_in
-from backscroll.integrations.proxy.protocol import Headers, Protocol, text_of
+from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of
 from backscroll.integrations.proxy.request_body import RequestBody
+from backscroll.integrations.proxy.request_budget import RequestBudget, budget_of
 from backscroll.manager.base import MAIN
-from backscroll.tokens.windows import window_of
+from backscroll.messages.tools import read_tools
+from backscroll.tokens.known_models import LONGEST_NAME
 
-_MARGIN = 1_000
-"""Tokens of a window that stay free, as in the manager's own options."""
 _BEGINNING = 3
 """Messages in which a client says where it works."""
 _LONG_CONTEXT = "context-1m"
 """The beta header of Anthropic's models that have two windows."""
-_LONG_WINDOW = 1_000_000
 
 
 class ManagedRequest:
@@ -27,7 +27,7 @@ class ManagedRequest:
         protocol: Its API.
         headers: Its headers, in lower case.
         body: Its body.
-        budget: Input tokens that it may have. `None`: what the window of the model leaves.
+        budget: Input tokens that it may have. `None`: by the client and the model.
     """
 
     body: RequestBody
@@ -46,7 +46,15 @@ class ManagedRequest:
             [protocol.system(body.fields) or "", *(item.text for item in body.items[:_BEGINNING])]
         )
         """Where its agent works, if it says so."""
-        self.call: ModelCall = _call(protocol, headers, body, self.prompts, budget)
+        self.budget: RequestBudget = budget_of(
+            headers.get("user-agent", ""),
+            _lane(body.fields),
+            protocol.max_output(body.fields),
+            is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""),
+            given=budget,
+        )
+        """Input tokens that it may have, and why."""
+        self.call: ModelCall = _call(protocol, body, self.prompts, self.budget.tokens)
         """What goes with the messages."""
         self.is_restored = False
         """Whether it holds what the client did not see: calls of our recall tool, with their results."""
@@ -61,25 +69,32 @@ class ManagedRequest:
         prompts = self.protocol.prompts(natives)
         self.prompts, self.natives = self.protocol.items(natives[:prompts]), natives[prompts:]
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a question by itself, without tools and without an answer before it: clients ask so for a
+        title, a summary of a page, or whether the provider is there. It may also be the beginning of a conversation.
+        """
+        said = map(self.protocol.translation.to_message, self.natives)
+        return not self.call.tools and not any(message.get("role") == "assistant" for message in said)
 
-def _call(
-    protocol: Protocol, headers: Headers, body: RequestBody, prompts: Sequence[Any], budget: int | None
-) -> ModelCall:
+    def agent(self) -> Agent:
+        """Which agent sends it.
+
+        Raises:
+            ConfigurationError: Its tools are in no known shape.
+        """
+        named = read_tools(self.call.tools or ()).texts
+        return Agent(self.call.system or "", frozenset(name for name, _ in named))
+
+
+def _lane(fields: Fields) -> str:
+    model = fields.get("model")
+    return model if isinstance(model, str) and 0 < len(model) <= LONGEST_NAME else MAIN
+
+
+def _call(protocol: Protocol, body: RequestBody, prompts: Sequence[Any], budget: int | None) -> ModelCall:
     fields = body.fields
-    model, tools = fields.get("model"), fields.get("tools")
-    lane = model if isinstance(model, str) and model else MAIN
-    if budget is None:
-        budget = _budget(lane, protocol.max_output(fields), is_long=_LONG_CONTEXT in headers.get("anthropic-beta", ""))
+    tools = fields.get("tools")
     usable = tools if isinstance(tools, list) and all(isinstance(each, dict) for each in tools) else None
     system = "\n\n".join(filter(None, (protocol.system(fields), *(text_of(each.get("content")) for each in prompts))))
-    return ModelCall(budget=budget, lane=lane, tools=usable, system=system or None)
-
-
-def _budget(model: str, max_output: int | None, *, is_long: bool) -> int | None:
-    """Return what a model's window leaves for input, if it is known and the client says what it reserves for output."""
-    window = window_of(model, {})
-    if window is None or max_output is None:
-        return None
-    tokens = max(window.tokens, _LONG_WINDOW) if is_long else window.tokens
-    left = tokens - min(max_output, tokens // 2) - _MARGIN
-    return left if window.max_input is None or is_long else min(left, window.max_input)
+    return ModelCall(budget=budget, lane=_lane(fields), tools=usable, system=system or None)

@@ -12,6 +12,7 @@ from backscroll.integrations.conversations import OF_STORES, Conversations
 from backscroll.integrations.proxy.anthropic import Anthropic
 from backscroll.integrations.proxy.conversation import ProxiedConversation
 from backscroll.integrations.proxy.exchange import Exchange
+from backscroll.integrations.proxy.incoming import LARGEST
 from backscroll.integrations.proxy.lines import Lines
 from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.openai import Chat, Responses
@@ -20,6 +21,8 @@ from backscroll.integrations.proxy.recall_turns import RecallTurns
 from backscroll.integrations.proxy.request_body import RequestBody, text_of
 from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
+from backscroll.integrations.proxy.store_rest import StoreRest
+from backscroll.integrations.proxy.unpacking import unpacked
 from backscroll.notices import warn
 from backscroll.view.cache_marks import without_marks
 
@@ -57,18 +60,26 @@ class Managing:
         self._seen = SeenMessages()
         self.turns = {each.name: RecallTurns(each.recall) for each in self._protocols}
         """The turns in which our recall tool was called, by API."""
-        self._rests_until = 0.0
+        self._rest = StoreRest(settings.store_rest)
 
     def protocol_of(self, path: str) -> Protocol | None:
         """Return the API of a request that holds a conversation."""
         return next((each for each in self._protocols if each.path.fullmatch(path)), None)
 
-    async def read(self, protocol: Protocol, raw: bytes) -> RequestBody:
+    async def read(self, protocol: Protocol, raw: bytes, encoding: str) -> RequestBody:
         """Read a body.
+
+        Args:
+            protocol: Its API.
+            raw: The body as it came.
+            encoding: Its `content-encoding`.
 
         Raises:
             MessageError: It holds no conversation.
+            UnpackedTooLargeError: It is too large when it is unpacked.
         """
+        if encoding:
+            raw = await asyncio.to_thread(unpacked, raw, encoding, LARGEST)
         if len(raw) < _LARGE:
             return RequestBody(raw, protocol.list_key, self._seen)
         return await asyncio.to_thread(RequestBody, raw, protocol.list_key, self._seen)
@@ -87,19 +98,7 @@ class Managing:
             self._settings.recall and not self._settings.shadow and body.fields.get("n", 1) in (1, None)
         )
         self._restore(request)
-        place = self._place(protocol)
-        is_stored = place is not self._in_memory[protocol.name]
-        try:
-            async with asyncio.timeout(self._settings.store_timeout if is_stored else None):
-                entered = await _entered(place, request)
-        except (StoreError, TimeoutError) as error:
-            if not is_stored:
-                raise
-            rest, why = self._settings.store_rest, str(error) or "it does not answer"
-            self._rests_until = time.monotonic() + rest
-            warn(f"conversations go on in memory for {rest:g} seconds, because the store failed: {why}")
-            place = self._in_memory[protocol.name]
-            entered = await _entered(place, request)
+        place, entered = await self._entered(protocol, request)
         if entered is None:
             yield None
             return
@@ -114,7 +113,8 @@ class Managing:
         """
         request = ManagedRequest(protocol, headers, body)
         self._restore(request)
-        found = self._place(protocol).lines.known(request.group, request.natives)
+        place = self._place(protocol, is_stored=self._rest.is_over(time.monotonic()))
+        found = place.lines.known(request.group, request.natives)
         newest = None if found is None else found.newest
         if newest is None or newest.texts is None:
             return None
@@ -147,10 +147,26 @@ class Managing:
         for place in self._stored.values():
             await asyncio.to_thread(place.conversations.close)
 
-    def _place(self, protocol: Protocol) -> Place:
-        stored = self._stored.get(protocol.name)
-        is_resting = time.monotonic() < self._rests_until
-        return self._in_memory[protocol.name] if stored is None or is_resting else stored
+    async def _entered(self, protocol: Protocol, request: ManagedRequest) -> tuple[Place, Exchange | None]:
+        """Return the prepared exchange and where its conversation is: in memory while the store rests."""
+        in_memory = self._place(protocol, is_stored=False)
+        if protocol.name not in self._stored or not self._rest.begin(time.monotonic()):
+            return in_memory, await _entered(in_memory, request)
+        place, has_answered = self._place(protocol, is_stored=True), False
+        try:
+            async with asyncio.timeout(self._settings.store_timeout):
+                entered = await _entered(place, request)
+            has_answered = True
+        except (StoreError, TimeoutError) as error:
+            rest, why = self._rest.fail(time.monotonic()), str(error) or "it does not answer"
+            warn(f"conversations go on in memory for {rest:.0f} seconds, because the store failed: {why}")
+        finally:
+            self._rest.end(has_answered=has_answered)
+        return (place, entered) if has_answered else (in_memory, await _entered(in_memory, request))
+
+    def _place(self, protocol: Protocol, *, is_stored: bool) -> Place:
+        stored = self._stored.get(protocol.name) if is_stored else None
+        return self._in_memory[protocol.name] if stored is None else stored
 
 
 def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
@@ -160,10 +176,10 @@ def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
 
 async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
     """Return the prepared exchange, whose conversation is in use from now on; `None` for an unchanged look back."""
-    async with place.lines.name_of(request.group, request.natives) as (found, looks_back):
+    async with place.lines.name_of(request.group, request.natives, request.agent) as (found, looks_back):
         if looks_back and not await _leaves_out(place, request, found):
             return None
-        name = place.lines.branch(request.group, found) if looks_back else found
+        name = await place.lines.branch(request.group, found) if looks_back else found
         exchange = Exchange(place.conversations.get(name, in_use=True), request, name)
         try:
             await exchange.prepare()
@@ -178,6 +194,6 @@ async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
     or it has our recall tool.
     """
     exchange = Exchange(place.conversations.unnamed(), request, "")
-    exchange.conversation.branches_from(place.conversations.get(name))
+    await exchange.conversation.branches_from(place.conversations.get(name))
     await exchange.prepare()
     return exchange.is_rewritten or exchange.offers_recall

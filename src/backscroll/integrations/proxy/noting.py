@@ -1,4 +1,6 @@
-"""When a message came, and where its agent works: noted with what is stored, for those who look it up later."""
+"""When a message came, where its agent works, and whether it is all there is: noted with what is stored, for those who
+look it up later.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +15,7 @@ _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)([^\n\\<\"]{1,400})")
 
 
 class NotingTranslation(Translation[Any]):
-    """Notes both with each message, as an import of a client's own log does.
+    """Notes them with each message, as an import of a client's own log does.
 
     Args:
         inner: Reads and writes the messages.
@@ -26,13 +28,14 @@ class NotingTranslation(Translation[Any]):
         """The working folder of the agent. Empty: unknown."""
         self.recalls = False
         """Whether the conversation has our recall tool, if it begins now: that holds for all of it."""
+        self.is_single = False
+        """Whether the request is a question by itself: without tools, and without an answer before it."""
 
     def to_message(self, native: Any) -> Message:
         """Return the message with its notes."""
         found = self._inner.to_message(native)
-        noted: dict[str, Any] = {"time": self._now().isoformat(timespec="seconds")} | (
-            {"project": self.folder} if self.folder else {}
-        )
+        noted: dict[str, Any] = {"time": self._now().isoformat(timespec="seconds")}
+        noted |= ({"project": self.folder} if self.folder else {}) | ({"single": True} if self.is_single else {})
         noted |= {"recall": True} if self.recalls else {}
         return {**found, "metadata": {**found.get("metadata", {}), "log": noted}}
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.integrations.item_runs import Grouping, kind_of
+from backscroll.integrations.proxy.competing import competing_setting, shortened_by
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
 from backscroll.integrations.proxy.recall_chat import ChatRecall
@@ -17,7 +18,10 @@ from backscroll.integrations.proxy.translation import RunTranslation, WireTransl
 from backscroll.integrations.translation import Translation
 
 _IDS = ("session-id", "session_id", "thread-id", "thread_id", "conversation_id", "x-session-id", "x-session-affinity")
-_COMPACTIONS = ("compaction", "compaction_trigger")
+_TRIGGER = "compaction_trigger"
+"""The item that asks for a compaction now. The `compaction` item of an earlier one removes nothing by itself: the
+client left out what it represents, and each view keeps it.
+"""
 
 
 class _OpenAI(Protocol):
@@ -45,9 +49,8 @@ class Chat(_OpenAI):
 
     def left_alone(self, headers: Headers, fields: Fields, items: Sequence[Given]) -> str | None:  # noqa: ARG002
         """Return the reason where a gateway shortens the conversation."""
-        if fields.get("transforms") or fields.get("context_management"):
-            return "the client lets the provider compact"
-        return None
+        setting = competing_setting(fields)
+        return shortened_by(setting) if setting else None
 
     def system(self, fields: Fields) -> str | None:  # noqa: ARG002
         """Return nothing: it is among the messages."""
@@ -72,11 +75,10 @@ class Responses(_OpenAI):
         """Return the reason where the provider shortens the conversation, or keeps it."""
         if fields.get("previous_response_id") or fields.get("conversation"):
             return "the provider keeps the history"
-        if fields.get("context_management") or fields.get("truncation") == "auto":
-            return "the client lets the provider compact"
-        if any(kind_of(item) in _COMPACTIONS for item in items):
-            return "the client lets the provider compact"
-        return None
+        setting = competing_setting(fields)
+        if setting is None and any(kind_of(item) == _TRIGGER for item in items):
+            setting = _TRIGGER
+        return shortened_by(setting) if setting else None
 
     def system(self, fields: Fields) -> str | None:
         """Return `instructions`."""

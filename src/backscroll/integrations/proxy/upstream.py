@@ -6,7 +6,11 @@ from typing import Self
 import httpx
 
 from backscroll.integrations.proxy import headers
+from backscroll.integrations.proxy.destinations import Destinations
 from backscroll.integrations.proxy.incoming import Incoming
+from backscroll.integrations.proxy.paths import Provider
+from backscroll.integrations.proxy.refusal import RefusedHereError
+from backscroll.integrations.proxy.settings import ProxySettings
 
 _TIMEOUT = httpx.Timeout(None, connect=30.0)
 """A model may think for many minutes: only the client knows how long it wants to wait."""
@@ -18,12 +22,15 @@ class Upstream:
     """The servers.
 
     Args:
-        anthropic: The address of the one for Anthropic's API.
-        openai: The address of the one for all else.
+        settings: Their addresses, and which requests may go there.
     """
 
-    def __init__(self, anthropic: str, openai: str) -> None:
-        self._anthropic, self._openai = httpx.URL(anthropic), httpx.URL(openai)
+    def __init__(self, settings: ProxySettings) -> None:
+        self._addresses = {
+            Provider.ANTHROPIC: httpx.URL(settings.anthropic),
+            Provider.OPENAI: httpx.URL(settings.openai),
+        }
+        self._destinations = Destinations(settings)
         self._client = httpx.AsyncClient(timeout=_TIMEOUT, limits=_LIMITS, follow_redirects=False)
 
     async def __aenter__(self) -> Self:
@@ -32,6 +39,23 @@ class Upstream:
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
+
+    def address_of(self, incoming: Incoming) -> httpx.URL:
+        """Return where a request goes.
+
+        Raises:
+            RefusedHereError: Nowhere: the reason says why.
+        """
+        scope = incoming.scope
+        path, raw = scope["path"].encode(), scope.get("raw_path")
+        if raw is not None and not scope.get("root_path"):
+            path = raw
+        target = path + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+        base = self._addresses[self._destinations.provider_of(incoming.path, target, incoming.pairs)]
+        try:
+            return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target)
+        except httpx.InvalidURL as error:
+            raise RefusedHereError(400, f"the request has an address that cannot be used: {error}") from error
 
     async def send(
         self, incoming: Incoming, content: bytes | AsyncIterator[bytes], *, is_read: bool = False
@@ -44,25 +68,13 @@ class Upstream:
             is_read: Whether the answer is read here.
 
         Raises:
+            RefusedHereError: It goes nowhere.
             httpx.TransportError: The server cannot be reached.
         """
         length = len(content) if isinstance(content, bytes) else None
-        sent = headers.of_request(incoming.pairs, length, is_read=is_read)
+        is_own = length is None or content is incoming.body
+        sent = headers.of_request(incoming.pairs, length, is_read=is_read, is_own=is_own)
         if length == 0 and "content-length" not in incoming.headers:  # a request without a body has no length either
             sent = [pair for pair in sent if pair[0] != b"content-length"]
-        request = httpx.Request(incoming.method, self._url(incoming), headers=sent, content=content or None)
+        request = httpx.Request(incoming.method, self.address_of(incoming), headers=sent, content=content or None)
         return await self._client.send(request, stream=True)
-
-    def _url(self, incoming: Incoming) -> httpx.URL:
-        base = self._anthropic if _is_anthropic(incoming) else self._openai
-        path = base.raw_path.rstrip(b"/") + incoming.scope["path"].encode()
-        raw = incoming.scope.get("raw_path")
-        if raw is not None and not incoming.scope.get("root_path"):
-            path = base.raw_path.rstrip(b"/") + raw
-        query = incoming.scope["query_string"]
-        return base.copy_with(raw_path=path + (b"?" + query if query else b""))
-
-
-def _is_anthropic(incoming: Incoming) -> bool:
-    """Return whether a request speaks Anthropic's API, by its path or by the headers that only its clients send."""
-    return incoming.path.startswith(("/v1/messages", "/messages")) or "anthropic-version" in incoming.headers

@@ -284,10 +284,12 @@ class ClientsMachine(RuleBasedStateMachine):
 
     @rule(number=INDEX, lines=LINES)
     def too_long(self, number: int, lines: int) -> None:
-        """The provider refuses a request as too long that fits, and gets a shorter one."""
+        """The provider refuses a request as too long that fits, and gets a shorter one. Its window stays as large from
+        then on, so it refuses no second time: each refusal is believed, until nothing is short enough.
+        """
         talk = self._talk(number)
         self._goes_on(talk, lines, 1, 1)
-        if len(talk.request().body) > SURELY_FITS:
+        if len(talk.request().body) > SURELY_FITS and not self.is_shortened:
             self.provider.too_long, self.is_shortened = 1, True
         sent = self._ask(talk)
         if sent.arrived:

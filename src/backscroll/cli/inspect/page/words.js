@@ -19,6 +19,7 @@ const WORDS = {
   "whole": "The message is in the request word for word.",
   "healed": "The message is sent otherwise than it was added, since its provider would refuse that.",
   "without reasoning": "The message is in the request, but its reasoning is not, since its provider would refuse or ignore it.",
+  "restated": "The result only refers to an earlier one, whose text is in its place.",
   "excerpted": "A long result is cut to the lines that matter; `recall` of its reference returns all of it.",
   "cleared": "A short note replaces the result; `recall` of its reference returns all of it.",
   "digested": "The message is not in the request; the digest represents it, and `recall` of its reference returns it.",
