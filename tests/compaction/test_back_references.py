@@ -84,7 +84,7 @@ def test_too_long_a_result_is_named():
         agent.view()
     agent.read("src/long.py")
     view = agent.view()
-    assert "It is not shown whole, recall [ref:2.0]. To see it, read it again in parts" in newest(view)
+    assert "It is not shown whole, recall [ref:2.0]. Read it again in parts" in newest(view)
     assert agent.lacking(view)[0] == []
 
 

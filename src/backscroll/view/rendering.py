@@ -107,7 +107,7 @@ def restated(part: Part, source: Part | None, ref: str, lead: str) -> str:
     """
     if source is None:
         return (
-            f"[Unchanged since an earlier result. It is not shown whole{lead}{ref}. To see it, read it again in parts]"
+            f"[Unchanged since an earlier result. It is not shown whole{lead}{ref}. Read it again in parts to see it]"
         )
     return f"{part.text}\n\nThat earlier result, {ref}:\n{once(source.text)}"
 
