@@ -48,6 +48,11 @@ class Exchange:
         """Whether the content has our recall tool."""
 
     @property
+    def is_changed(self) -> bool:
+        """Whether the content is not the client's, unpacked: a view, or our recall tool, is in it."""
+        return self.content is not self._body.raw
+
+    @property
     def model(self) -> str:
         """The name of the model."""
         return self._call.lane

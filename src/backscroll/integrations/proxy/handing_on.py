@@ -139,7 +139,7 @@ class HandingOn:
             report.view_bytes = len(exchange.content)
             return None, raw
         report.sent_bytes = len(exchange.content)
-        return exchange, exchange.content if exchange.is_rewritten else raw
+        return exchange, exchange.content if exchange.is_changed else raw
 
     async def _hand_on(
         self, incoming: Incoming, content: Any, exchange: Exchange | None, send: Send, report: Report
