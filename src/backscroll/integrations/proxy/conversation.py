@@ -14,6 +14,7 @@ from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import NotingTranslation
 from backscroll.integrations.proxy.offered_recall import has_recall, wording_of
+from backscroll.integrations.proxy.recall_form import NAME
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
@@ -106,6 +107,8 @@ class ProxiedConversation(Conversation[Any]):
         for lane in asked:
             prompt = yield from prompt_of(self._session, lane.prompt)
             tools = frozenset(name for name, _ in lane.tools.tools) if lane.tools else frozenset[str]()
+            if NAME not in agent.tools and _began_with_recall(self._session):
+                tools -= {NAME}  # ours, which no client sends
             if agent.is_like(Agent(prompt or "", tools)):
                 return False
         return bool(asked)
