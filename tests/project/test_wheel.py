@@ -26,7 +26,7 @@ NEEDS_EXTRA = (
     *(f"backscroll.cli.mcp.{name}" for name in ("command", "log_import", "log_messages", "log_session", "unredacted")),
     "backscroll.cli.redaction.options",
     *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "replaying", "screen")),
-    *(f"backscroll.cli.serve.{name}" for name in ("command", "request_log")),
+    *(f"backscroll.cli.serve.{name}" for name in ("command", "request_log", "server")),
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
     *(f"backscroll.cli.{name}" for name in ("summary_options", "transcripts", "tune", "tune_table", "view")),
 )
