@@ -58,18 +58,17 @@ def render_group(
             left out, as older versions did.
         find: Returns the message of an earlier result, which an edit may show again.
     """
-    entry, heals, lead = entries[0], plan.heals, plan.recall.lead
+    entry, heals = entries[0], plan.heals
     plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
     if plain and not (heals and is_suspect(entry.reading)):
         return RenderedGroup([_sendable(entry.message, entry)], None)  # most groups without calls
     messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
-    alone = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
+    alone = _alone(entries) if heals and not pending and (group.serving or entry.reading.serves) else ()
     for entry in entries:
-        message: Message | None = entry.message
-        if entry.seq in edits:
-            message = rewrite(entry, edits[entry.seq], find, lead)
+        edited = edits.get(entry.seq)
+        message: Message | None = rewrite(entry, edited, find, plan.recall.lead) if edited else entry.message
         if message is not None and entry.seq in group.orphans:
             message = _late(message, entry, group, notes) if heals else leave_out(message, group.orphans[entry.seq])
         if message is not None and entry.seq in bare:

@@ -86,18 +86,9 @@ def serve_command(
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
             settings = proxy.ProxySettings(
-                store,
-                budget,
-                anthropic,
-                openai,
-                shadow,
-                strict,
-                token,
-                store_timeout=store_timeout,
-                allow_paths=allow_paths,
-                recall=recall,
-                options=options,
-            )
+                store, budget, anthropic, openai, shadow, strict, token,
+                store_timeout=store_timeout, allow_paths=allow_paths, recall=recall, options=options,
+            )  # fmt: skip  # one thought
             _serve(proxy, settings, _listening(host, port), host, place)
         finally:
             if store is not None:

@@ -193,20 +193,12 @@ class HandingOn:
         if exchange is not None and rounds is not None and status < 400:
             return await answered_with_recall(response, exchange, rounds, send, report)
         async with aclosing(Pieces(response.aiter_raw())) as pieces:
-            read: list[bytes] = []
-            if exchange is not None and status >= 400:
-                read = await pieces.beginning(_LONGEST_ERROR, _FOR_ERROR)
-                said = error_text(b"".join(read), encoding)
-                if await shortened(exchange, said):
-                    return exchange.content
-                if report.status and rounds is not None:  # the client has the beginning of a stream
-                    await broken_off(rounds, f"the provider answered {status}: {said}", send)
-                    return None
-            elif exchange is not None and reader.is_stream:  # its first bytes may hold a refusal
-                read = await pieces.beginning(1, _FOR_FIRST_EVENT)
-                reader.feed(b"".join(read))
-                if reader.rejection is not None and await shortened(exchange, str(reader.rejection)):
-                    return exchange.content
+            read, refusal = ([], "") if exchange is None else await _beginning(pieces, status, reader, encoding)
+            if exchange is not None and refusal and await shortened(exchange, refusal):
+                return exchange.content
+            if report.status and rounds is not None:  # the client has the beginning of a stream
+                await broken_off(rounds, f"the provider answered {status}: {refusal}", send)
+                return None
             report.status = status
             await send({"type": "http.response.start", "status": status, "headers": of_answer(headers.raw)})
             for chunk in read:
@@ -219,6 +211,16 @@ class HandingOn:
         if exchange is not None and status < 400:
             observe(exchange, reader.response(), reader.rejection, report)
         return None
+
+
+async def _beginning(pieces: Pieces, status: int, reader: AnswerReader, encoding: str) -> tuple[list[bytes], str]:
+    """Return the first bytes of an answer, as far as they may refuse the request, and the words of the refusal."""
+    if status >= 400:
+        read = await pieces.beginning(_LONGEST_ERROR, _FOR_ERROR)
+        return read, error_text(b"".join(read), encoding)
+    read = await pieces.beginning(1, _FOR_FIRST_EVENT) if reader.is_stream else []
+    reader.feed(b"".join(read))
+    return read, "" if reader.rejection is None else str(reader.rejection)
 
 
 async def _while_client_stays(incoming: Incoming, work: Any) -> None:
