@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from backscroll import ContextManager, Protection
 from backscroll.messages import read_message
-from backscroll.messages.echoes import Echoes
+from backscroll.messages.echoes import Echoes, recalls
 from tests.builders import DIALECTS, MessageFactory
 from tests.views import in_a_row
 
@@ -39,8 +39,8 @@ def session_after(dialect: str, rounds: int = 30) -> tuple[ContextManager, Messa
 
 
 @ALL
-@pytest.mark.parametrize("way", ["query", "pattern"])
-def test_search_asked_ten_times_answers_ten_times_the_same(dialect, way):
+@pytest.mark.parametrize(("way", "tool"), [("query", "recall"), ("pattern", "mcp__backscroll__search")])
+def test_search_asked_ten_times_answers_ten_times_the_same(dialect, way, tool):
     """Neither the questions nor the answers of recall are among what it finds."""
     manager, talk = session_after(dialect)
     answers = []
@@ -48,7 +48,7 @@ def test_search_asked_ten_times_answers_ten_times_the_same(dialect, way):
         asked = {way: QUERY}
         answers.append(str(manager.recall(**asked)))
         name = f"recall-{number}"
-        manager.append(called(dialect, name, "recall", asked), *talk.results([(name, answers[-1])]))
+        manager.append(called(dialect, name, tool, asked), *talk.results([(name, answers[-1])]))
         manager.get_messages_for_request()
     assert "wombat burrow, row 3" in answers[0]
     assert answers == answers[:1] * 10
@@ -114,3 +114,15 @@ def test_echoes_are_recalls_and_the_results_of_the_newest_call(dialect, found):
             expected = newest.get(step, "read") != "read"
         parts = [number for number, part in enumerate(reading.parts) if part.id is not None]
         assert echoes.of(reading) == (frozenset(parts) if expected else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_ours"),
+    [
+        *[("recall", True), ("mcp__backscroll__search", True), ("mcp__backscroll__read", True)],
+        *[("backscroll_search", True), ("plugin.backscroll/read", True), ("mcp__backscroll__sessions", False)],
+        *[("read", False), ("search", False), ("mcp__files__read", False), ("notbackscroll_search", False)],
+    ],
+)
+def test_tools_of_the_mcp_server_are_known_under_the_names_of_clients(tool, is_ours):
+    assert recalls(tool) == is_ours

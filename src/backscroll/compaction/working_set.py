@@ -16,7 +16,7 @@ from backscroll.compaction.digest.terms import bare, spans
 from backscroll.compaction.file_calls import arguments_of, path_of, written_text
 from backscroll.compaction.sampling import READ
 from backscroll.history.plan import Excerpt
-from backscroll.messages.echoes import RECALL_TOOLS
+from backscroll.messages.echoes import recalls
 from backscroll.messages.structure import pieces_of
 
 BY = "working set"
@@ -112,7 +112,7 @@ def _objects(window: Window) -> dict[str, _Object]:
         results = {each.part.id: each for each in window.parts_of(unit, ("result",)) if each.part.id}
         for entry in unit.entries if results else ():
             for number, part in enumerate(entry.reading.parts) if entry.reading.calls else ():
-                if part.kind == "call" and part.name and part.name not in RECALL_TOOLS:
+                if part.kind == "call" and part.name and not recalls(part.name):
                     _take(window, found, window.part(unit, entry, number), results.get(part.id or ""))
     return found
 

@@ -4,14 +4,26 @@ The history keeps an echo like any message, and a reference finds it. A search t
 time longer. A digest that quoted them would repeat what has its own reference already.
 """
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from backscroll.messages.contents import names_of
 from backscroll.messages.reader import ParsedMessage
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
 """The tools that Backscroll gives to models: its own, and the offloader's for Strands."""
+_OF_SERVER = re.compile(r"(?:.*[^a-z0-9])?backscroll[^a-z0-9]+(?:read|search)", re.IGNORECASE)
+"""The tools of `backscroll mcp`, under the name that its guide uses. Each client joins both names in its own way, as in
+`mcp__backscroll__search`.
+"""
 _MOST_CALLS = 1_000  # calls whose results may still come
+
+
+@lru_cache(maxsize=1_024)
+def recalls(tool: str) -> bool:
+    """Return whether a tool is one of Backscroll's that reads or searches a history, by its name."""
+    return tool in RECALL_TOOLS or _OF_SERVER.fullmatch(tool) is not None
 
 
 class Echoes:
@@ -25,11 +37,12 @@ class Echoes:
         found = []
         for number, part in enumerate(reading.parts):
             if part.kind == "call" and part.id is not None:
+                is_ours = recalls(part.name or "")
                 for name in names_of(part.id):
                     self._calls.pop(name, None)  # ids are reused: the newest call counts
-                    if part.name in RECALL_TOOLS:
+                    if is_ours:
                         self._calls[name] = None
-                if part.name in RECALL_TOOLS:
+                if is_ours:
                     found.append(number)
             elif part.id is not None and part.id in self._calls:
                 found.append(number)

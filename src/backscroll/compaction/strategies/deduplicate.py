@@ -14,7 +14,7 @@ from backscroll.compaction.sampling import READ
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Edit, PartEdit, reference
 from backscroll.messages.back_references import meant_by
-from backscroll.messages.echoes import RECALL_TOOLS
+from backscroll.messages.echoes import recalls
 
 
 class _Seen(NamedTuple):
@@ -82,7 +82,7 @@ class DeduplicateStrategy:
                 continue
             for candidate in window.parts_of(unit, ("result",)):
                 called = _name_of(unit, candidate)
-                if called in RECALL_TOOLS and candidate.count.tokens > self.over:
+                if recalls(called or "") and candidate.count.tokens > self.over:
                     edit = window.mask(candidate, self.name, "recalled before")
                     if edit is not None:
                         yield edit
@@ -99,7 +99,7 @@ class DeduplicateStrategy:
             for candidate in window.parts_of(unit, ("result",)):
                 call = calls.get(candidate.part.id)
                 whole = (candidate.entry.seq, candidate.number) not in unit.edits
-                whole = whole and (call is None or call.name not in RECALL_TOOLS)
+                whole = whole and (call is None or not recalls(call.name or ""))
                 whole = whole and meant_by(candidate.part.text) is None  # it refers to no earlier one
                 if call is not None and call.name and whole:
                     same, path = in_order(call.text)
@@ -107,7 +107,7 @@ class DeduplicateStrategy:
 
 
 def _recalls(unit: CandidateGroup) -> bool:
-    return any(part.name in RECALL_TOOLS for entry in unit.entries for part in entry.reading.call_parts)
+    return any(recalls(part.name or "") for entry in unit.entries for part in entry.reading.call_parts)
 
 
 def _name_of(unit: CandidateGroup, candidate: CandidatePart) -> str | None:
