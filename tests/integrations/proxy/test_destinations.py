@@ -249,7 +249,8 @@ def test_path_never_leads_out_of_the_base_path(both, dots):
 )
 def test_other_names_go_on_under_the_base_path_as_they_came(both, name):
     assert sent_to(both, "GET", f"/v1/files/{name}?x=%2e%2e/..", VERSION) == ANTHROPIC
-    assert both.anthropic.got[0].path == f"/a/b/v1/files/{name}?x=%2e%2e/.."
+    arrived = both.anthropic.got[0].path.replace("%5C", "\\")  # the lowest httpx writes a backslash so
+    assert arrived == f"/a/b/v1/files/{name}?x=%2e%2e/.."
 
 
 def test_endless_encoding_is_refused():
