@@ -139,3 +139,17 @@ def test_read_only_store_refuses_changes(place):
         pytest.skip("a folder has no such mode")
     with pytest.raises(ConfigurationError, match="opened with `read_only`: open it without"):
         SqliteStore(place, read_only=True).delete("s")
+
+
+def test_lane_of_the_one_model_is_shown_where_main_made_no_request(tmp_path):
+    """The proxy names lanes by their models."""
+    place = tmp_path / "a.db"
+    with ContextManager(session="s", store=place, budget=2_000) as manager:
+        for number in range(40):
+            manager.append({"role": "user", "content": f"Note {number}. " + "All is well. " * 30})
+            manager.append({"role": "assistant", "content": "Noted."})
+            manager.get_messages_for_request(lane="gpt-5")
+    shown = invoke(tmp_path, place, "status", "s").output
+    assert "lane gpt-5" in shown
+    assert "of 2,000 tokens" in shown
+    assert "digested" in invoke(tmp_path, place, "show", "s", "--plan").output

@@ -29,6 +29,8 @@ _store = click.argument("place", metavar="STORE")
 _session = click.argument("session", metavar="SESSION")
 _as = click.option("--as", "name", metavar="NAME", help="Name of the one session in the target.")
 
+_lane = click.option("--lane", metavar="NAME", help="Use this lane. Default: main, or the one that was used instead.")
+
 
 def _print(found: Any) -> None:
     screen.write(json.dumps(found, indent=2) + "\n")
@@ -69,10 +71,10 @@ def sessions_command(*, place: str, every: bool, as_json: bool) -> None:
 @click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="First message to print.")
 @click.option("--to", "last", type=click.IntRange(min=0), metavar="SEQ", help="Last message to print.")
 @click.option("--plan", is_flag=True, help="Print the state of each message in the newest view, and why.")
-@click.option("--lane", default="main", show_default=True, metavar="NAME", help="Use this lane.")
+@_lane
 @json_option
 def show_command(
-    *, place: str, session: str, first: int, last: int | None, plan: bool, lane: str, as_json: bool
+    *, place: str, session: str, first: int, last: int | None, plan: bool, lane: str | None, as_json: bool
 ) -> None:
     """Print the messages of SESSION as they were added, each under its reference.
 
@@ -82,7 +84,7 @@ def show_command(
     places.known(store, session)
     with places.blamed():
         reader = Reader(store, session)
-        every = reader.explain(lane)
+        every = reader.explain(reader.chosen_lane(lane))
         chosen = [each for each in every if each.seq >= first and (last is None or each.seq <= last)]
         if plan or as_json:
             _show_plan(reader, chosen, session, plan, as_json)
@@ -95,9 +97,9 @@ def show_command(
 @app.command("status", short_help="Show what fills a session's window.")
 @_store
 @click.argument("session", metavar="[SESSION]", required=False)
-@click.option("--lane", default="main", show_default=True, metavar="NAME", help="Use this lane.")
+@_lane
 @json_option
-def status_command(*, place: str, session: str | None, lane: str, as_json: bool) -> None:
+def status_command(*, place: str, session: str | None, lane: str | None, as_json: bool) -> None:
     """Show what the newest request of SESSION consists of, its largest messages, and what the next compaction would do.
 
     Without SESSION, show the newest session. Changes nothing.
@@ -112,7 +114,8 @@ def status_command(*, place: str, session: str | None, lane: str, as_json: bool)
     places.known(store, chosen)
     with places.blamed():
         # "auto" counts like the session's agent, also the digest
-        status = Reader(store, chosen, "auto").window_report(lane)
+        reader = Reader(store, chosen, "auto")
+        status = reader.window_report(reader.chosen_lane(lane))
     if as_json:
         _print({"session": chosen, **anatomy.as_json(status)})
     else:

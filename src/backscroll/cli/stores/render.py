@@ -10,6 +10,7 @@ from rich.text import Text
 from backscroll.cli import screen
 from backscroll.errors import BackscrollError
 from backscroll.history.history import Entry
+from backscroll.manager.base import MAIN
 from backscroll.manager.driver import run_sync
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import Message
@@ -60,6 +61,15 @@ class Reader(ContextManager):
     def count(self, text: str) -> int:
         """Count the tokens of a text as the session does."""
         return self._opened.measurer.tokenizer.count(text)
+
+    def chosen_lane(self, named: str | None) -> str:
+        """Return the lane to show: the named one, else `main`, or if that made no request the one that sent most."""
+        return named or run_sync(self._opened, self._lane())
+
+    def _lane(self) -> Operation[str]:
+        yield from enter(self._session)
+        asked = {lane.name: lane.sent_to for lane in self._session.lanes.values() if lane.requested}
+        return MAIN if MAIN in asked else max(asked, key=asked.__getitem__, default=MAIN)
 
     def _entries(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
         yield from enter(self._session)
