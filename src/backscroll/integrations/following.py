@@ -45,7 +45,7 @@ class Following(Generic[Native]):
         """What the newest loaded messages say: equal texts are compared by identity, which takes no time."""
         self._bare: set[int] = set()
         """Indexes of messages that are loaded without their reasoning."""
-        self.held = 0
+        self.held: int = 0
         """How many messages of the newest history the session held already, stored ones included."""
 
     def __len__(self) -> int:

@@ -47,7 +47,7 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling: Spelling = Spelling()
         """Writes its views."""
-        self.offers_recall = False
+        self.offers_recall: bool = False
         """Whether its requests have our recall tool, as the first one had."""
         self._stored_as: str | None = options.get("session") if options.get("store") is not None else None
         """Its name in the store. `None`: it is in memory."""

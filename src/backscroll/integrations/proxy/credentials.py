@@ -51,9 +51,9 @@ class Credentials:
         by_value = _shown(packed, _ISSUERS) | _shown(said + b"\n" + packed, _KEYS)
         self.shown: dict[Provider, str] = _shown(names, _NAMES) | by_value
         """The providers to which one belongs, and how it shows that."""
-        self.has_other_key = _OTHER.search(keys.lower()) is not None
+        self.has_other_key: bool = _OTHER.search(keys.lower()) is not None
         """Whether there is a key that begins with `sk-` and not with `sk-ant-`."""
-        self.speaks_anthropic = b"\nanthropic-" in b"\n" + names and Provider.ANTHROPIC not in by_value
+        self.speaks_anthropic: bool = b"\nanthropic-" in b"\n" + names and Provider.ANTHROPIC not in by_value
         """Whether a header `anthropic-*` is there, and no key of Anthropic."""
 
 

@@ -10,6 +10,7 @@ from backscroll.integrations.proxy.conversation import NewestRequest, ProxiedCon
 from backscroll.integrations.proxy.given import as_given
 from backscroll.integrations.proxy.managed_request import ManagedRequest
 from backscroll.integrations.proxy.marks import marks_of, remarked
+from backscroll.integrations.proxy.request_budget import RequestBudget
 from backscroll.integrations.proxy.shown import Shown
 
 
@@ -36,15 +37,15 @@ class Exchange:
         self._views = 0
         self.name = name
         """The name of the conversation."""
-        self.budget = request.budget
+        self.budget: RequestBudget = request.budget
         """Input tokens of its view, and why."""
         self.content: bytes = self._body.raw
         """The bytes to send."""
-        self.is_rewritten = False
+        self.is_rewritten: bool = False
         """Whether a view is sent."""
-        self.was_shortened = False
+        self.was_shortened: bool = False
         """Whether the content was made because the provider refused the one before as too long."""
-        self.offers_recall = False
+        self.offers_recall: bool = False
         """Whether the content has our recall tool."""
 
     @property

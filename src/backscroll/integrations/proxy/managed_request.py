@@ -60,7 +60,7 @@ class ManagedRequest:
         """Whether it holds what the client did not see: calls of our recall tool, with their results."""
         self.wants_recall = False
         """Whether it may have our recall tool."""
-        self.place = (0, 0)
+        self.place: tuple[int, int] = (0, 0)
         """Of the turn that answers it, as in `RecallTurns`."""
 
     def take(self, items: Sequence[Given]) -> None:

@@ -58,7 +58,7 @@ class Managing:
             stored = {**options, "store": settings.store}
             self._stored = {each.name: _place(each, stored, settings.store) for each in self._protocols}
         self._seen = SeenMessages()
-        self.turns = {each.name: RecallTurns(each.recall) for each in self._protocols}
+        self.turns: dict[str, RecallTurns] = {each.name: RecallTurns(each.recall) for each in self._protocols}
         """The turns in which our recall tool was called, by API."""
         self._rest = StoreRest(settings.store_rest)
 

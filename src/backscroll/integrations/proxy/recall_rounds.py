@@ -11,6 +11,7 @@ from typing import Any
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.given import as_given
 from backscroll.integrations.proxy.recall_form import Call, Round
+from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.proxy.recall_turns import RecallTurns
 
 MOST = 8
@@ -38,9 +39,9 @@ class RecallRounds:
         self._turn = self._known._replace(last=None)
         self.responses: list[Any] = []
         """The provider's answers so far."""
-        self.lookups = 0
+        self.lookups: int = 0
         """Calls of our tool so far."""
-        self.stream = exchange.request.protocol.recall_stream()
+        self.stream: RecallStream = exchange.request.protocol.recall_stream()
         """What the client gets of streamed answers."""
 
     async def take(self, response: Any) -> bool:

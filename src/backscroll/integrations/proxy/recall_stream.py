@@ -14,7 +14,7 @@ class RecallStream(ABC):
     def __init__(self) -> None:
         self.held: list[ServerEvent] = []
         """The last events of the newest answer."""
-        self.rounds = 0
+        self.rounds: int = 0
         """Answers that began."""
 
     def begin(self) -> None:
