@@ -141,7 +141,7 @@ def test_read_only_store_refuses_changes(place):
         SqliteStore(place, read_only=True).delete("s")
 
 
-def test_lane_of_the_one_model_is_shown_where_main_made_no_request(tmp_path):
+def test_lane_that_made_requests_is_shown(tmp_path):
     """The proxy names lanes by their models."""
     place = tmp_path / "a.db"
     with ContextManager(session="s", store=place, budget=2_000) as manager:

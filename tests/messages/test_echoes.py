@@ -124,5 +124,5 @@ def test_echoes_are_recalls_and_the_results_of_the_newest_call(dialect, found):
         *[("read", False), ("search", False), ("mcp__files__read", False), ("notbackscroll_search", False)],
     ],
 )
-def test_tools_of_the_mcp_server_are_known_under_the_names_of_clients(tool, is_ours):
+def test_tools_of_the_mcp_server_are_known_by_name(tool, is_ours):
     assert recalls(tool) == is_ours
