@@ -56,7 +56,7 @@ class AnswerReader:
     def response(self) -> dict[str, Any] | None:
         """Return what `observe_response` reads, once the answer has ended; `None` if it has no usage."""
         if not self.is_stream and self._buffer:
-            found = _parsed(bytes(self._buffer))
+            found = parsed(bytes(self._buffer))
             return found if found is not None and found.get("usage") is not None else None
         return self._event or (self._noted if self._noted.get("usage") else None)
 
@@ -71,7 +71,7 @@ class AnswerReader:
         while (found := _NOTED.search(text, begin)) is not None:
             end = _end_of_line(text, found.end())
             line, begin = text[text.rfind(b"\n", begin, found.start()) + 1 : end], end
-            event = _parsed(line[5:]) if line.startswith(b"data:") else None
+            event = parsed(line[5:]) if line.startswith(b"data:") else None
             if event is not None:
                 self._note(event)
 
@@ -114,7 +114,8 @@ def _end_of_line(text: bytes, begin: int) -> int:
     return len(text) if found < 0 else found
 
 
-def _parsed(data: bytes) -> dict[str, Any] | None:
+def parsed(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that an answer is; `None` if it is none."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,6 +1,5 @@
 """Answers to a request with our recall tool: its calls are answered here, and the client gets the rest."""
 
-import json
 from typing import Any
 
 import httpx
@@ -8,6 +7,7 @@ from starlette.types import Send
 
 from backscroll.errors import MessageError
 from backscroll.integrations.clients.collected import Collected, rejection_in
+from backscroll.integrations.proxy.answer import parsed
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.json_text import written
@@ -43,7 +43,7 @@ async def answered_with_recall(
     if "text/event-stream" in response.headers.get("content-type", ""):
         return await _streamed(response, exchange, rounds, send, report)
     data = await response.aread()
-    said = _parsed(data)
+    said = parsed(data)
     observe(exchange, said, None, report)
     is_asked_again = said is not None and await rounds.take(said)
     report.lookups = rounds.lookups
@@ -116,13 +116,5 @@ def _response_of(collected: Collected) -> dict[str, Any] | None:
     try:
         found = collected.response()
     except MessageError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _parsed(data: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
