@@ -116,3 +116,28 @@ def test_client_that_changes_its_tools_sends_what_it_wants(stack, proxy_of):
     agent.tools = ({**agent.tools[0], "description": "Read it."},)
     agent.run(4)
     assert set(proxy.outcomes(8)) == {"as it came"}
+
+
+@pytest.mark.parametrize("budget", [6_000, 80_000], ids=["over a view", "over all messages"])
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_answers_of_another_branch_are_left_out(stack, budget, is_streamed):
+    """An earlier request got a view, and the conversation was rewound: the answers that it had go on behind the other
+    request, by whose view they were not thought.
+    """
+    server, store = stack.enter_context(serving(AnthropicAgent.fake(replies=scripted()).create)), MemoryStore()
+    with proxied(server.url, budget=budget, store=store) as first:
+        agent = stack.enter_context(closing(AnthropicAgent(first.url, is_streamed=is_streamed)))
+        agent.run(18)
+        agent.close()
+    whole, calls = list(agent.history), list(agent.calls)
+    with proxied(server.url, budget=6_000, store=store) as second:
+        agent.client = agent.connect(second.url)
+        agent.history = whole[:-5]
+        agent.ask()
+        agent.history = [*whole[:7], agent.said("In another way.")]
+        agent.ask()
+        agent.history, agent.calls = whole, calls
+        agent.run(3)
+        agent.close()
+        assert len({report.session for report in second.reports}) == 3
+    assert server.refusals == []

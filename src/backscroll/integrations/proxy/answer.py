@@ -1,4 +1,4 @@
-"""What an answer says of its request, read from a copy of its bytes: usage, reasoning left out, refusals."""
+"""What an answer says of its request, read from a copy of its bytes: usage, seals of reasoning, refusals."""
 
 import json
 import re
@@ -13,7 +13,7 @@ of answers with images; more would let one answer hold up all others for more th
 """
 _ERROR = 64_000
 """Bytes of an error that are read: its first words say whether the request is too long."""
-_NOTED = re.compile(rb'"(?:usage|input_transformations|stop_reason|error)"')
+_NOTED = re.compile(rb'"(?:usage|input_transformations|stop_reason|error|signature|redacted_thinking)"')
 """What an event that matters holds. No other event is parsed."""
 _KEPT = ("usage", "input_transformations", "diagnostics", "stop_reason")
 
@@ -54,7 +54,10 @@ class AnswerReader:
             self._buffer.clear()
 
     def response(self) -> dict[str, Any] | None:
-        """Return what `observe_response` reads, once the answer has ended; `None` if it has no usage."""
+        """Return what `observe_response` reads, once the answer has ended; `None` if it has no usage.
+
+        Of the content of a stream it has reasoning alone, as its seals.
+        """
         if not self.is_stream and self._buffer:
             found = parsed(bytes(self._buffer))
             return found if found is not None and found.get("usage") is not None else None
@@ -84,10 +87,21 @@ class AnswerReader:
         elif kind == "message_delta":
             delta = event.get("delta")
             self._add({**(delta if isinstance(delta, dict) else {}), **event})
+        elif kind in ("content_block_start", "content_block_delta"):
+            self._note_seal(event.get("content_block") or event.get("delta"))
         elif isinstance(event.get("response"), dict):
-            self._event = event if event["response"].get("usage") else self._event
+            self._event = event["response"] if event["response"].get("usage") else self._event
         elif event.get("usage"):
             self._event = event
+
+    def _note_seal(self, piece: Any) -> None:
+        """Keep the end of a block of thinking, or one that can be read by its provider alone."""
+        kind = piece.get("type") if isinstance(piece, dict) else None
+        if kind == "signature_delta":
+            piece = {**piece, "type": "thinking"}
+        elif kind != "redacted_thinking":
+            return
+        self._noted.setdefault("content", []).append(piece)
 
     def _add(self, found: dict[str, Any]) -> None:
         for key in _KEPT:

@@ -14,6 +14,7 @@ from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import NotingTranslation
 from backscroll.integrations.proxy.offered_recall import has_recall, wording_of
+from backscroll.integrations.proxy.own_reasoning import OwnReasoning, seals_in
 from backscroll.integrations.proxy.recall_form import NAME
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
@@ -47,6 +48,8 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling: Spelling = Spelling()
         """Writes its views."""
+        self.reasoning: OwnReasoning = OwnReasoning()
+        """What the model thought in answers to its requests."""
         self.offers_recall: bool = False
         """Whether its requests have our recall tool, as the first one had."""
         self._stored_as: str | None = options.get("session") if options.get("store") is not None else None
@@ -157,9 +160,20 @@ class ProxiedConversation(Conversation[Any]):
         finally:
             self._turn.release()
 
-    async def branches_from(self, other: "ProxiedConversation") -> None:
-        """Note that this conversation, which holds nothing yet, begins as another one does."""
-        self._shares = self._is_branch = await other.is_edited()
+    def foreign_reasoning(self, history: Sequence[Any]) -> list[int]:
+        """Return the seals of new reasoning in a request that no answer to this conversation had."""
+        known = self.messages if self.continued_by(history) else self.in_common(history)
+        new = seals_in(self._translation.to_message(each) for each in history[known:])
+        return [seal for seal in new if self.reasoning.was_over_view(seal) is None]
+
+    async def branches_from(self, other: "ProxiedConversation", *, is_edited: bool) -> None:
+        """Note that this conversation, which holds nothing yet, begins as another one does.
+
+        Args:
+            other: The other one.
+            is_edited: Whether what was thought in that beginning is bound to a view.
+        """
+        self._shares = self._is_branch = is_edited
         self._inherits_recall = await other.began_with_recall()
         self._noting.recalls = self._noting.recalls and self._inherits_recall
 

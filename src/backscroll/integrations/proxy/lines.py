@@ -63,19 +63,39 @@ class Lines:
         """
         lock = self._locks.setdefault(group, asyncio.Lock())
         async with lock:
-            yield await self._name_of(group, history, agent)
+            name, looks_back = await self._name_of(group, history, agent)
+            if not looks_back and await self._mixes(group, name, history):
+                name = await self.branch(group, name, is_bound=True)
+            yield name, looks_back
 
     def known(self, group: str, history: Sequence[Any]) -> ProxiedConversation | None:
         """Return the open conversation that a request goes on from, without a change; `None` if there is none."""
         fits = [each for _, each in self._open(group) if each.continued_by(history)]
         return max(fits, key=lambda each: each.messages, default=None)
 
-    async def branch(self, group: str, name: str) -> str:
-        """Return the name of a new conversation that begins as this one does. Only within `name_of`."""
+    async def branch(self, group: str, name: str, *, is_bound: bool = False) -> str:
+        """Return the name of a new conversation that begins as this one does. Only within `name_of`.
+
+        Args:
+            group: The client's id and the first message.
+            name: The name of the conversation.
+            is_bound: Whether reasoning of the request is bound to a view, also if none was made of this conversation.
+        """
         known = self._conversations.get(name)
-        branch = self._new(group, is_edited=await known.is_edited())
-        await self._conversations.get(branch).branches_from(known)
+        is_edited = is_bound or await known.is_edited()
+        branch = self._new(group, is_edited=is_edited)
+        await self._conversations.get(branch).branches_from(known, is_edited=is_edited)
         return branch
+
+    async def _mixes(self, group: str, name: str, history: Sequence[Any]) -> bool:
+        """Return whether what is new in a request holds reasoning of an answer to another conversation, and a view was
+        made of one of the two: then the reasoning is bound to something else than what will be sent.
+        """
+        conversation = self._conversations.get(name)
+        foreign = conversation.foreign_reasoning(history)
+        others = [each.reasoning.was_over_view(seal) for seal in foreign for _, each in self._open(group)]
+        is_foreign = False in others or (bool(foreign) and conversation.reasoning.is_read)
+        return any(others) or (is_foreign and await conversation.is_edited())
 
     async def _name_of(self, group: str, history: Sequence[Any], agent: Callable[[], Agent]) -> tuple[str, bool]:
         await self._read_names()

@@ -194,6 +194,7 @@ async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
     or it has our recall tool.
     """
     exchange = Exchange(place.conversations.unnamed(), request, "")
-    await exchange.conversation.branches_from(place.conversations.get(name))
+    known = place.conversations.get(name)
+    await exchange.conversation.branches_from(known, is_edited=await known.is_edited())
     await exchange.prepare()
     return exchange.is_rewritten or exchange.offers_recall

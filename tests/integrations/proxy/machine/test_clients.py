@@ -331,7 +331,5 @@ def _case(name: str, number: int, steps: int) -> Any:
 TestAnthropic = _case("anthropic", 4, 12)
 TestChat = _case("chat", 3, 12)
 TestResponses = pytest.mark.long(_case("responses", 50, 30))
-OPEN = "a look back among several branches with edits may send reasoning that is bound to the view of another branch"
-"""A defect that one walk in some hundred finds: two branches of ten turns, edits in both, and a look back."""
-TestAnthropicAtLength = pytest.mark.xfail(reason=OPEN, strict=False)(pytest.mark.long(_case("anthropic", 50, 30)))
+TestAnthropicAtLength = pytest.mark.long(_case("anthropic", 50, 30))
 TestChatAtLength = pytest.mark.long(_case("chat", 50, 30))
