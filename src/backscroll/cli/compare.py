@@ -110,7 +110,7 @@ def compare_command(
     with bar("replaying", sum(job.source.requests for job in jobs)) as tick:
         rows = run(jobs, processes, address, tick)
     added = sums.sums(rows)
-    shown = _Shown(found, rows, added, sums.advice(added, keep), prices)
+    shown = _Shown(found=found, rows=rows, added=added, advised=sums.advice(added, keep), prices=prices)
     _print_json(shown) if as_json else _print(shown, each)
     ctx.exit(exit_code(added))
 

@@ -95,7 +95,9 @@ def _of_session(store: Store, name: str) -> list[Talk]:
     for number, record in enumerate(reader.list_requests(), 1):
         messages = reader.get_request(record.at).messages
         model = record.lane if find_model(record.lane) else None
-        lanes.setdefault(record.lane, []).append(Request(number, "chat", model, [], [], messages))
+        lanes.setdefault(record.lane, []).append(
+            Request(number=number, shape="chat", model=model, system=[], tools=[], messages=messages)
+        )
     if not lanes:
         history = reader.history()
         return [Talk(name, history)] if history else []

@@ -75,7 +75,7 @@ def tune_command(
 
     Exit code: 0 if the options could be judged; 2 for a bad option, or too few conversations.
     """
-    task = Task(goal, budget, prices, model, margin, trials, seed)
+    task = Task(goal=goal, budget=budget, tariff=prices, model=model, margin=margin, trials=trials, seed=seed)
     found = look(names)
     tuned = _tune(found, task, processes)
     if as_json:

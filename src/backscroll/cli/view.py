@@ -109,7 +109,9 @@ def _request_at(transcript: Transcript, at: int, budget: int | float, strategies
         )
         raise click.exceptions.Exit(3)
     weights = [weigh(message) for message in step.view]
-    return _Found(step.view, weights, tokens, step.before, list(manager.explain("main")))
+    return _Found(
+        view=step.view, tokens=weights, budget=tokens, before=step.before, explained=list(manager.explain("main"))
+    )
 
 
 def _ignore(*_event: object) -> None:

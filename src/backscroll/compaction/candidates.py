@@ -166,7 +166,7 @@ class Window:
         part = entry.reading.parts[number]
         if part.kind == "result" and (text := once(part.text)) is not part.text:
             part = part._replace(text=text)  # a copy of the same data must not take half of the room
-        return CandidatePart(unit, entry, number, part, self._present(unit, entry, number))
+        return CandidatePart(unit=unit, entry=entry, number=number, part=part, count=self._present(unit, entry, number))
 
     def tokens(self, count: Count) -> int:
         """Return the upper estimate of a count."""
@@ -237,7 +237,16 @@ class Window:
         counted = self._recount(candidate.part, text)
         if counted.tokens >= candidate.count.tokens and not anyway:
             return None
-        return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between), structure)
+        return Excerpt(
+            seq=candidate.entry.seq,
+            part=candidate.number,
+            head=head,
+            tail=tail,
+            count=counted,
+            by=by,
+            between=tuple(between),
+            structure=structure,
+        )
 
     def restate(
         self, candidate: CandidatePart, source: Part | None, place: tuple[int, int], by: str = BACK_REFERENCE
@@ -280,7 +289,7 @@ class Window:
         counted = self._recount(candidate.part, stub)
         if counted.tokens >= candidate.count.tokens and not anyway:
             return None
-        return Clear(candidate.entry.seq, candidate.number, note, counted, by)
+        return Clear(seq=candidate.entry.seq, part=candidate.number, note=note, count=counted, by=by)
 
     def tokens_of(self, entry: Entry) -> int:
         """Return the upper estimate of a whole message."""
@@ -428,8 +437,8 @@ def build_window(
     if units and not ahead:
         units[-1].floor = True
     return Window(
-        units, around.family, around.count, budget, view.plan.digest, view.summary_tokens, digests,
-        recall=view.plan.recall,
+        units=units, family=around.family, count=around.count, budget=budget, digest=view.plan.digest,
+        digest_tokens=view.summary_tokens, digests=digests, recall=view.plan.recall,
     )  # fmt: skip  # one thought
 
 

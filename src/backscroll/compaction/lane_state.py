@@ -443,26 +443,26 @@ class LaneState:
         """Return the state, for `restore`."""
         refused = (self.refused.tokens, self.refused.limit) if self.refused else None
         return LaneSnapshot(
-            self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
-            self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
-            self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
-            self.tools, None if self._newly_planned else self.planned_for, self.native,
-            self.requested and self.counting is None, self.foreseen,
-            0 if self.calibrator.informed else self.calibrator.outside, self.apart,
-        )  # fmt: skip  # one thought
+            name=self.name, plan=self.plan, before=tuple(self._before),
+            settled=self.settled, batched=self.batched,
+            settled_messages=self.settled_messages, compactions=self.compactions,
+            budget=self.budget, sent=self.sent, refused=refused, guessed=self._guessed, prompt=self.prompt,
+            summary=self.summary, spent=self.spent, tried=self.tried,
+            meter=self.calibrator.snapshot(), counting=self.counting,
+            stale=self.stale, passing=self.passing, marked=self.marked,
+            sent_to=self.sent_to if self.marked else 0, tools=self.tools,
+            planned=None if self._newly_planned else self.planned_for, native=self.native,
+            requested=self.requested and self.counting is None, foreseen=self.foreseen,
+            outside=0 if self.calibrator.informed else self.calibrator.outside, apart=self.apart,
+        )  # fmt: skip  # what belongs together is in one line
 
     def restore(self, saved: LaneSnapshot) -> None:
         """Restore a snapshot, except the plan, which the constructor gets."""
         self._before.extend(saved.before)
         self.settled, self.batched, self.settled_messages = saved.settled, saved.batched, saved.settled_messages
         self.compactions, self.budget, self._guessed = saved.compactions, saved.budget, saved.guessed
-        self.prompt, self.summary, self.spent, self.tried = (
-            saved.prompt,
-            saved.summary,
-            saved.spent,
-            Tried(*saved.tried),
-        )
+        self.prompt, self.summary, self.spent = saved.prompt, saved.summary, saved.spent
+        self.tried = Tried(*saved.tried)
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
         self.native, self.foreseen, self.apart = saved.native, saved.foreseen, saved.apart

@@ -65,14 +65,14 @@ def next_order(lane: LaneState, history: History, *, recent: int, least: float, 
     messages = view.aligned_copies()[:start]
     sent = messages if view.is_written else in_a_row(messages)
     return NativeOrder(
-        lane.name,
-        _last_before(view, history, cut),
-        lane.plan,
-        start,
-        fingerprint(view.messages[:start]),
-        str(view.messages[start - 1]["role"]),
-        lane.prompt,
-        NativeRequest(sent, model, lane.name, total - left),
+        lane=lane.name,
+        last=_last_before(view, history, cut),
+        plan=lane.plan,
+        number=start,
+        prefix=fingerprint(view.messages[:start]),
+        role=str(view.messages[start - 1]["role"]),
+        prompt=lane.prompt,
+        request=NativeRequest(sent, model, lane.name, total - left),
     )
 
 

@@ -180,9 +180,18 @@ class PlanBuilder:
         number, last = self.before.plan.number + 1, newest_seq(self.history)
         plan = self._view.plan
         return Plan(
-            edits, number, after, digest, last, self._no_reasoning, self._reason, plan.native, plan.waited,
-            left=plan.left, recall=plan.recall,
-        )  # fmt: skip  # one thought
+            edits=edits,
+            number=number,
+            summary_after=after,
+            digest=digest,
+            last=last,
+            no_reasoning=self._no_reasoning,
+            reason=self._reason,
+            native=plan.native,
+            waited=plan.waited,
+            left=plan.left,
+            recall=plan.recall,
+        )
 
     def remove_reasoning(self) -> None:
         """Show no message with sealed reasoning, since what follows will edit the beginning of the view. Where the
@@ -246,8 +255,8 @@ class PlanBuilder:
         newest = history.branch[-1]
         replaced = tuple([each for each in without_native(plan).edits if _first_of(each) <= edit.last])
         block = NativeBlock(
-            made.message, made.counts, made.last, None if newest == made.last else newest,
-            tuple(sorted(quoted)), tuple(notes), digest, replaced, made.model,
+            message=made.message, counts=made.counts, last=made.last, after=None if newest == made.last else newest,
+            quotes=tuple(sorted(quoted)), notes=tuple(notes), digest=digest, edits=replaced, model=made.model,
         )  # fmt: skip  # one thought
         self._swap(with_native(plan, edit, block), made, keeps=keeps)
         return sum(segment.estimate.upper for segment in self._view.of_native())
@@ -323,7 +332,13 @@ class PlanBuilder:
         kept = [unit.entries for unit in window.units]
         usual, now = window.usual_allowance(0), window.digest_allowance(0)
         squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
-        frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
+        frame = Frame(
+            salience=window.salience,
+            kept=kept,
+            allowance=usual if squeezed else now,
+            budget=window.budget,
+            tokens=self._tokens,
+        )
         digest = grow(before, self._folded, covered, frame, options=window.digests, prose=self._finished_prose())
         return shrink(digest, now, self._tokens) if squeezed else digest
 

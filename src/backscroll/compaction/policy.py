@@ -301,7 +301,7 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     assert lane.view is not None
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     builder = PlanBuilder(
-        now.history, lane.view, lane.calibrator, targets, lane.around,
+        history=now.history, view=lane.view, calibrator=lane.calibrator, targets=targets, around=lane.around,
         digests=now.options.digest, fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
         stale=lane.outdated, reason=now.reason, ahead=now.ahead,
     )  # fmt: skip  # one thought
@@ -342,7 +342,11 @@ def next_summary(
 
 def _prose(lane: LaneState) -> DigestLine | None:
     found = lane.summary
-    return None if found is None else DigestLine(found.first, found.last, "prose", found.text, found.by)
+    return (
+        None
+        if found is None
+        else DigestLine(first=found.first, last=found.last, kind="prose", text=found.text, by=found.by)
+    )
 
 
 def decide_on(
@@ -388,4 +392,4 @@ def recorded(
     view = builder.view
     view.plan = replace(view.plan, left=left_results(builder.before, view.plan))
     event = PlanRecorded(lane.name, view.plan_with_weights(), builder.removed(), after, len(view.messages))
-    return Decision(event, reports, view, expired, done)
+    return Decision(event=event, reports=reports, view=view, expired=expired, compaction=done)

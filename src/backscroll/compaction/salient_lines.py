@@ -47,7 +47,9 @@ def _split(text: str) -> Pieces:
         return found
     head, tail = _ends(text)
     lines = list(spans(text, head, len(text) - tail))
-    return line_pieces(text, head, tail, lines) or Pieces("", head, tail, (), [Piece(*line) for line in lines])
+    return line_pieces(text, head, tail, lines) or Pieces(
+        kind="", head=head, tail=tail, frames=(), pieces=[Piece(*line) for line in lines]
+    )
 
 
 class _Candidates(NamedTuple):

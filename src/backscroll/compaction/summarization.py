@@ -313,7 +313,15 @@ def order_of(
     previous = "\n".join([*(note.text for note in summaries), *turns])
     first = min([groups[0][0].seq, *(note.first for note in notes if note.kind in ("prose", "turn"))])
     last = max(entry.seq for group in groups for entry in group)
-    return Order(lane, first, last, previous, parts_of(groups, window), room, focus)
+    return Order(
+        lane=lane,
+        first=first,
+        last=last,
+        previous=previous,
+        parts=parts_of(groups, window),
+        max_tokens=room,
+        focus=focus,
+    )
 
 
 def parts_of(groups: Iterable[Sequence[Entry]], window: int) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def targets_of(total: int, overhead: int, options: CompactionOptions) -> TokenTa
     threshold, target = overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
     if options.compact_to is not None and overhead < options.compact_to < threshold:
         target = options.compact_to
-    return TokenTargets(total, overhead, room, threshold, target)
+    return TokenTargets(total=total, overhead=overhead, room=room, threshold=threshold, target=target)
 
 
 def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:

@@ -45,7 +45,7 @@ def codex(records: list[Record], name: str) -> Transcript:
             messages.append(kept)
             began.append(numbers[at])
         at += len(message["content"]) if "type" not in message else 1
-    return Transcript(name, "codex", messages, dict(reasons), began)
+    return Transcript(name=name, format="codex", messages=messages, reasons=dict(reasons), began=began)
 
 
 def _led_on(message: Message, reasons: Counter[str]) -> Message | None:

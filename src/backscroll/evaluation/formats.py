@@ -138,10 +138,20 @@ def claude_code(records: list[Record], name: str) -> list[Transcript]:
     main = chains.pop("")
     found: list[Transcript] = []
     if main.messages or not chains:
-        found.append(Transcript(name, "claude-code", main.messages, dict(reasons), main.began))
+        found.append(
+            Transcript(name=name, format="claude-code", messages=main.messages, reasons=dict(reasons), began=main.began)
+        )
     for number, chain in enumerate(chains.values(), 1):
         own = f"{name}#side-{number}" if found or len(chains) > 1 else name
-        found.append(Transcript(own, "claude-code", chain.messages, {} if found else dict(reasons), chain.began))
+        found.append(
+            Transcript(
+                name=own,
+                format="claude-code",
+                messages=chain.messages,
+                reasons={} if found else dict(reasons),
+                began=chain.began,
+            )
+        )
     return found
 
 

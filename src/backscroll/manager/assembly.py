@@ -89,7 +89,15 @@ def open_session(
     )
     session.start = start
     session.natives = _natives(options.native, native_background, traced)
-    return SessionRuntime(name, session, store, inner, measurer, options.on_event, traced)
+    return SessionRuntime(
+        name=name,
+        session=session,
+        store=store,
+        inner=inner,
+        measurer=measurer,
+        on_event=options.on_event,
+        telemetry=traced,
+    )
 
 
 def _config(

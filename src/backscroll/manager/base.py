@@ -101,12 +101,9 @@ class ManagerBase(ABC):
         telemetry: bool = False,
         **unknown: Never,
     ) -> None:
+        given = locals()  # by name: among 26 arguments nobody sees two that are exchanged
         check_names(misplaced, unknown)
-        self._options = options = ManagerOptions(
-            store, session, lease, budget, mode, compact_threshold, target_usage, compact_at, compact_to, strategies,
-            protect, tool_result_preview, max_messages, clear_at_least_tokens, plan_ahead, overhead_tokens, tokenizer,
-            model, cache_marks, cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
-        )  # fmt: skip  # one line an option would hide the call
+        self._options = options = ManagerOptions(**{name: given[name] for name in ManagerOptions.__annotations__})
         self._open(options)
 
     def _open(self, options: ManagerOptions) -> None:

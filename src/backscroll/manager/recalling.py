@@ -37,7 +37,9 @@ class Recalling:
         """Return a page of what is asked for; `AsyncContextManager.recall` describes the arguments."""
         session, count = self._opened.session, self._opened.measurer.tokenizer.count
         page = page_tokens(session, searched=query is not None) if limit is None else limit
-        wanted = RecallQuery(ref, query, pattern, lines, offset, page, around)
+        wanted = RecallQuery(
+            ref=ref, query=query, pattern=pattern, lines=lines, offset=offset, limit=page, around=around
+        )
         check(wanted)
         if everywhere:
             return (yield from self._elsewhere.recall(wanted, count))

@@ -150,7 +150,16 @@ def add(state: SessionState, addition: Addition) -> None:
     if event is None:
         after = state.history.branch[-1] if state.history.branch else -1
         digest = sha256(json.dumps(message).encode()).hexdigest()
-        state.ephemerals.append(Ephemeral(after, state.ephemeral_number, message, reading, counts, digest))
+        state.ephemerals.append(
+            Ephemeral(
+                after=after,
+                number=state.ephemeral_number,
+                message=message,
+                reading=reading,
+                counts=counts,
+                digest=digest,
+            )
+        )
         state.ephemeral_number += 1
         del state.ephemerals[:-_MOST_EPHEMERALS]
         return
@@ -189,7 +198,13 @@ def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Gro
             yield Addition(reading, message, counts, None)
         else:
             joins, late = ALONE if joining is None else joining.of(next_seq, reading)
-            yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins), late)
+            yield Addition(
+                reading=reading,
+                message=message,
+                counts=counts,
+                event=MessageAdded(seq=next_seq, message=message, counts=counts, counted_by=counted_by, joins=joins),
+                late=late,
+            )
             next_seq += 1
 
 

@@ -103,7 +103,9 @@ class LogReplay:
             kept = seen.read(lane, Marking(*event.marked), total)
             follows, extends = kept >= 0, False
         known = counted if extends else 0
-        newest = _Estimated(at, len(lane.view.messages), parts, max(0, kept), follows, known)
+        newest = _Estimated(
+            at=at, messages=len(lane.view.messages), parts=parts, kept=max(0, kept), follows=follows, known=known
+        )
         self._newest[event.lane] = newest
         return newest.as_step(total, lane)
 

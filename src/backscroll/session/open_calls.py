@@ -50,9 +50,9 @@ def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
 def _open_call(history: History, entry: Entry, number: int) -> OpenCall:
     part = entry.reading.call_parts[number]
     return OpenCall(
-        call_names(part.id or "")[1],
-        part.name or "",
-        json.loads(part.text) if is_object(part.text) else part.text,
-        entry.seq,
-        history.went_on(entry),
+        id=call_names(part.id or "")[1],
+        tool=part.name or "",
+        arguments=json.loads(part.text) if is_object(part.text) else part.text,
+        seq=entry.seq,
+        went_on=history.went_on(entry),
     )

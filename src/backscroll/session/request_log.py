@@ -138,7 +138,9 @@ def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
     yield from refresh_lane(past, lane, (yield from prompt_of(past, event.prompt)))
     messages = _messages(lane, sent_to)
     lines = tuple(_lines(past.history, lane, messages))
-    return RequestSnapshot(event.lane, event.budget, event.plan, in_a_row(messages), lines)
+    return RequestSnapshot(
+        lane=event.lane, budget=event.budget, plan=event.plan, messages=in_a_row(messages), lines=lines
+    )
 
 
 def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[MessageStatus, Message]]]:
@@ -305,9 +307,17 @@ def _members(history: History, lane: LaneState, segment: Segment, shown: list[Me
             continue
         entry, each = waiting.pop(0)
         yield RequestItem(
-            "message", message, each.role, each.seq, each.seq, each.state, each.reason,
-            tokens[entry] + (extra if left == 1 else 0), each.tokens, each.ref,
-        )  # fmt: skip  # one thought
+            kind="message",
+            message=message,
+            role=each.role,
+            first=each.seq,
+            last=each.seq,
+            state=each.state,
+            reason=each.reason,
+            tokens=tokens[entry] + (extra if left == 1 else 0),
+            original=each.tokens,
+            ref=each.ref,
+        )
 
 
 def _arranged_members(
@@ -326,9 +336,17 @@ def _arranged_members(
         first, own = explained[entries[0]], [entry for entry in entries if last[entry] == at]
         extra = filled if not alone and at == len(sources) - 1 else 0
         yield RequestItem(
-            "message", message, first.role, entries[0].seq, entries[-1].seq, first.state, first.reason,
-            sum(tokens[entry] for entry in own) + extra, sum(explained[entry].tokens for entry in own), first.ref,
-        )  # fmt: skip  # one thought
+            kind="message",
+            message=message,
+            role=first.role,
+            first=entries[0].seq,
+            last=entries[-1].seq,
+            state=first.state,
+            reason=first.reason,
+            tokens=sum(tokens[entry] for entry in own) + extra,
+            original=sum(explained[entry].tokens for entry in own),
+            ref=first.ref,
+        )
 
 
 def _shares(tokens: int, number: int) -> Iterator[int]:
@@ -351,9 +369,31 @@ _REASONS = {
 
 
 def _made(kind: RequestItemKind, message: Message, tokens: int) -> RequestItem:
-    return RequestItem(kind, message, str(message["role"]), -1, -1, "whole", _REASONS[kind], tokens, tokens, "")
+    return RequestItem(
+        kind=kind,
+        message=message,
+        role=str(message["role"]),
+        first=-1,
+        last=-1,
+        state="whole",
+        reason=_REASONS[kind],
+        tokens=tokens,
+        original=tokens,
+        ref="",
+    )
 
 
 def _gap(gap: Gap) -> RequestItem:
     state = "digested" if isinstance(gap, Digest) else "compacted" if isinstance(gap, Native) else "left out"
-    return RequestItem("left out", None, "", gap.first, gap.last, state, gap.by, 0, 0, reference(gap.first, gap.last))
+    return RequestItem(
+        kind="left out",
+        message=None,
+        role="",
+        first=gap.first,
+        last=gap.last,
+        state=state,
+        reason=gap.by,
+        tokens=0,
+        original=0,
+        ref=reference(gap.first, gap.last),
+    )

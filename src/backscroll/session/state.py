@@ -340,17 +340,23 @@ class SessionState:
         config = self.config
         protect = config.compaction.protect
         around = RenderContext(
-            config.family(name),
-            config.count,
-            (protect.first, protect.last),
-            config.write,
-            config.binds(name),
-            config.media(name),
-            config.reads_only,
-            config.tokenizer,
-            config.marking(name),
+            family=config.family(name),
+            count=config.count,
+            kept=(protect.first, protect.last),
+            write=config.write,
+            binds=config.binds(name),
+            media=config.media(name),
+            adopts=config.reads_only,
+            tokenizer=config.tokenizer,
+            marking=config.marking(name),
         )
-        return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))
+        return LaneState(
+            name=name,
+            around=around,
+            plan=plan,
+            calibrator=UsageCalibrator(config.overhead_tokens),
+            budget=config.default_budget(name),
+        )
 
     def lane(self, name: str) -> LaneState:
         """Return the lane of that name; opens it from the newest plan if needed."""
@@ -381,9 +387,17 @@ class SessionState:
         """Return the input of a decision about a lane."""
         config = self.config
         return PolicyInput(
-            self.history, config.compaction, config.strategies, self.ephemerals, prompt, config.prices, self.seconds,
-            native=config.native != "no", shortens=config.shortens, asked_native=self.asked_native,
-        )  # fmt: skip  # one thought
+            history=self.history,
+            options=config.compaction,
+            strategies=config.strategies,
+            ephemerals=self.ephemerals,
+            prompt=prompt,
+            prices=config.prices,
+            seconds=self.seconds,
+            native=config.native != "no",
+            shortens=config.shortens,
+            asked_native=self.asked_native,
+        )
 
     # -- checks --
 

@@ -78,7 +78,9 @@ def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
     threshold, coming = next_compaction(lane, now)
-    return WindowReport(lane.name, parts, largest, threshold, coming, used)
+    return WindowReport(
+        lane=lane.name, parts=parts, largest=largest, threshold=threshold, next_compaction=coming, usage=used
+    )
 
 
 def _contributor(entry: Entry, tokens: int) -> LargestMessage:
@@ -87,7 +89,7 @@ def _contributor(entry: Entry, tokens: int) -> LargestMessage:
     names = ", ".join(part.name for part in reading.call_parts if part.name)
     beginning = " ".join(text.lstrip()[:_LOOKED_AT].split())[:_BEGINNING]
     label = f"calls {names}" if names else beginning
-    return LargestMessage(entry.seq, reading.role, reference(entry.seq), tokens, label)
+    return LargestMessage(seq=entry.seq, role=reading.role, ref=reference(entry.seq), tokens=tokens, beginning=label)
 
 
 def usage(state: SessionState, lane_name: str) -> Usage | None:

@@ -143,9 +143,17 @@ class UsageCalibrator:
     def snapshot(self) -> CalibratorSnapshot:
         """Return the state, for `restore`."""
         return CalibratorSnapshot(
-            self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left,
-            self.informed, self._recent, self._jumped,
-        )  # fmt: skip  # one thought
+            learned=self._learned,
+            seen=self._seen,
+            expected=self._expected,
+            anchor=self._anchor,
+            before=self._before,
+            whole=self._whole,
+            left=self._left,
+            informed=self.informed,
+            recent=self._recent,
+            jumped=self._jumped,
+        )
 
     def restore(self, saved: CalibratorSnapshot) -> None:
         """Continue from a stored state."""

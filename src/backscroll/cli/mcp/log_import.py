@@ -148,7 +148,9 @@ class LogImport:
         at = answers[-1] if answers else 0
         resume = each.began[at]
         seq = -1 if several else first + at  # sub-agents among the lines: read the whole log again
-        state = ImportState(lines.end, resume, seq, lines.checksum(resume, lines.end), file.mtime)
+        state = ImportState(
+            read=lines.end, resume=resume, seq=seq, checksum=lines.checksum(resume, lines.end), mtime=file.mtime
+        )
         messages: list[Message] = [redaction.message(message) for message in each.messages]
         marks = {REDACTION: sorted(redaction.marks)} if redaction.marks else {}
         messages[-1] = noted(messages[-1], {"imported": {**state._asdict(), **marks}})

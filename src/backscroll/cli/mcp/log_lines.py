@@ -44,7 +44,7 @@ def read_lines(path: str, begin: int) -> LogLines:
         elif not line.endswith(b"\n"):
             break
         at += len(line)
-    return LogLines(values, starts, begin + at, data[:at], begin)
+    return LogLines(values=values, starts=starts, end=begin + at, data=data[:at], begin=begin)
 
 
 def _value(line: bytes) -> dict[str, Any] | None:

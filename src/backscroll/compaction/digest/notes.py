@@ -167,13 +167,15 @@ def _user_notes(entry: Entry) -> Iterator[DigestLine]:
         return
     if sure:
         words = _ends(sure, USER_WORDS)
-        yield DigestLine(seq, seq, "user", words, by)
+        yield DigestLine(first=seq, last=seq, kind="user", text=words, by=by)
         if words != sure:
             head, _, tail = words.partition(_CUT)
             rules = (rule for rule in rules_in(sure) if rule not in head and rule not in tail)
-            yield from [DigestLine(seq, seq, "rule", rule, by) for rule in rules]
+            yield from [DigestLine(first=seq, last=seq, kind="rule", text=rule, by=by) for rule in rules]
     if pasted:
-        yield DigestLine(seq, seq, "pasted", _ends(pasted, max(_PASTED, USER_WORDS - len(sure))), by)
+        yield DigestLine(
+            first=seq, last=seq, kind="pasted", text=_ends(pasted, max(_PASTED, USER_WORDS - len(sure))), by=by
+        )
 
 
 def _ends(text: str, most: int) -> str:
@@ -183,14 +185,16 @@ def _ends(text: str, most: int) -> str:
 
 def rules_of(note: DigestLine) -> list[DigestLine]:
     """Return the rules in a user's words, which stay word for word if the words find no room."""
-    return [DigestLine(note.first, note.last, "rule", rule, note.by) for rule in rules_in(note.text)]
+    return [
+        DigestLine(first=note.first, last=note.last, kind="rule", text=rule, by=note.by) for rule in rules_in(note.text)
+    ]
 
 
 def _unsaid(entry: Entry) -> DigestLine:
     """Name what a message holds of which its user typed nothing: what a host inserted, or media."""
     inserted = [piece for piece in entry.reading.pieces if piece.rank == "inserted"]
     if not inserted:
-        return DigestLine(entry.seq, entry.seq, "user", _media(entry), entry.reading.speaker)
+        return DigestLine(first=entry.seq, last=entry.seq, kind="user", text=_media(entry), by=entry.reading.speaker)
     names = ", ".join(dict.fromkeys(piece.name for piece in inserted))
     text = _gist(_TAGS.sub(" ", " ".join(piece.text for piece in inserted)), _OUTCOME)
     return DigestLine(entry.seq, entry.seq, "turn", f"reminder: {names}{': ' if text else ''}{text}")

@@ -122,7 +122,9 @@ def content(
 ) -> DigestContent:
     """Return a digest of these lines, with what the next one needs to know of `before` and of these groups."""
     weights = frame.salience.heaviest(groups, before.weights, min(MOST_WEIGHTS, int(frame.budget * WEIGHTS)))
-    return DigestContent(notes, weights, reserve, covered, _removed(before, groups))
+    return DigestContent(
+        notes=notes, weights=weights, reserve=reserve, covered_tokens=covered, removed=_removed(before, groups)
+    )
 
 
 def _removed(before: DigestContent, groups: Sequence[Sequence[Entry]]) -> tuple[tuple[int, int], ...]:

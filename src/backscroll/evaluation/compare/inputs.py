@@ -47,7 +47,15 @@ def look(paths: Sequence[Path], tick: Callable[[str], object]) -> Found:
             requests = requests_of(transcript)
             silent += not requests
             if requests:
-                found.sources.append(Source(str(path), number, transcript.name, requests, len(transcript.messages)))
+                found.sources.append(
+                    Source(
+                        path=str(path),
+                        number=number,
+                        name=transcript.name,
+                        requests=requests,
+                        messages=len(transcript.messages),
+                    )
+                )
         tick(str(path))
     found.sources.sort(key=lambda source: -source.requests)
     return found._replace(silent=silent)

@@ -143,7 +143,7 @@ class FakeAnthropic:
         checked = self._thinking.check(walk.steps, model, self._account, enforced)
         units = prompt_of(request, walk.steps, checked.dropped, model, self._count)
         self._check_window(raw, model, sum(unit.tokens for unit in units))
-        return _Prepared(request, model, walk, checked, units)
+        return _Prepared(request=request, model=model, walk=walk, checked=checked, units=units)
 
     def _check_window(self, raw: Mapping[str, Any], model: ClaudeModel, prompt: int) -> None:
         window = self._window or model.window
@@ -211,11 +211,11 @@ class FakeAnthropic:
         content: list[dict[str, Any]] = []
         if failure is None:
             record = CompactionRecord(
-                start_of(ready.request),
-                ready.walk.end,
-                ready.request.role(-1),
-                text,
-                ready.model.checks,
+                start=start_of(ready.request),
+                end=ready.walk.end,
+                last_role=ready.request.role(-1),
+                text=text,
+                preserves=ready.model.checks,
             )
             content = [self._compactions.mint(record)]
         billed = self.cache.bill_marks(ready.model.name, ready.units, ready.model.minimum)

@@ -66,7 +66,13 @@ class ThinkingLedger:
         key = "signature" if block["type"] == "thinking" else "data"
         minted = {**block, key: signature}
         self._records[signature] = ThinkingRecord(
-            signature, model, account, prefix, tuple(before), response, fingerprint(minted)
+            signature=signature,
+            model=model,
+            account=account,
+            prefix=prefix,
+            before=tuple(before),
+            response=response,
+            content=fingerprint(minted),
         )
         self._of_response.setdefault(response, []).append(signature)
         return minted

@@ -194,7 +194,9 @@ class FakeOpenAIResponses:
                 "Your input exceeds the context window of this model. Please adjust your input and try again.",
                 code="context_length_exceeded",
             )
-        return _Prepared(raw, items, removed, start, end, units, after, version)
+        return _Prepared(
+            raw=raw, items=items, removed=removed, start=start, end=end, units=units, after=after, version=version
+        )
 
     def _units(self, raw: Mapping[str, Any], items: list[Item], instructions: Any) -> list[Unit]:
         """Return the prompt in the order of "Prompt caching" (OpenAI): tools, format, instructions, input."""
@@ -217,7 +219,13 @@ class FakeOpenAIResponses:
             if item["type"] == "reasoning":
                 *_, prefix = self._ledger.prefixes(ready.start, ready.items + output[:at])
                 record = ReasoningRecord(
-                    self._id("rs"), ready.version, self._account, prefix.value, prefix.anchor, response, is_stored
+                    id=self._id("rs"),
+                    version=ready.version,
+                    account=self._account,
+                    prefix=prefix.value,
+                    anchor=prefix.anchor,
+                    response=response,
+                    is_stored=is_stored,
                 )
                 output[at] = self._ledger.mint_reasoning(record, item["summary"])
         return output

@@ -60,15 +60,29 @@ def _changes(step: Step, costs: Costs) -> Iterator[Break]:
         rest = sum(map(costs.text, after.tool_keys[at:]))
         lost = rest + sum(map(costs.value, after.system)) + in_messages
         old, new = key(before.tools), key(after.tools)
-        yield Break("tools", step, "tools", old, new, lost)
+        yield Break(kind="tools", step=step, where="tools", old=old, new=new, lost=lost)
     if before.system_key != after.system_key and not _ends_with_instructions(after):
-        yield Break("system", step, "system", before.system_key, after.system_key, _system(step, costs) + in_messages)
+        yield Break(
+            kind="system",
+            step=step,
+            where="system",
+            old=before.system_key,
+            new=after.system_key,
+            lost=_system(step, costs) + in_messages,
+        )
     if step.shared < min(len(before.messages), len(after.messages)):
         old, new = (request.message_keys[step.shared] for request in (before, after))
         # of a message that is the same but for a date, the rest would have been read as well
         own = costs.message(after.messages[step.shared]) if volatile_kinds(old, new) else 0
         if behind + own:
-            yield Break("message", step, f"{after.list_name}[{step.shared}]", old, new, behind + own)
+            yield Break(
+                kind="message",
+                step=step,
+                where=f"{after.list_name}[{step.shared}]",
+                old=old,
+                new=new,
+                lost=behind + own,
+            )
 
 
 def _ends_with_instructions(request: Request) -> bool:

@@ -140,7 +140,9 @@ def _usage(line: Any) -> Usage | None:
     read, written, rest = (_count(used.get(name)) for name in _COUNTS)
     by_life = used.get("cache_creation")
     hour = isinstance(by_life, dict) and _count(by_life.get("ephemeral_1h_input_tokens")) > 0
-    return Usage(seconds, read, written, read + written + rest, 3600.0 if hour else 300.0)
+    return Usage(
+        seconds=seconds, read=read, written=written, prompt=read + written + rest, life=3600.0 if hour else 300.0
+    )
 
 
 def _count(value: Any) -> int:

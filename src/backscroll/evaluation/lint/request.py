@@ -156,7 +156,16 @@ def read_body(body: Mapping[str, Any], number: int, name: str) -> Request:
     model = body.get("model", body.get("modelId"))
     model = model if isinstance(model, str) else None
     shape = _shape(body, list_name, messages, model)
-    return Request(number, shape, model, _system(body), _tools(body), messages, body, list_name)
+    return Request(
+        number=number,
+        shape=shape,
+        model=model,
+        system=_system(body),
+        tools=_tools(body),
+        messages=messages,
+        body=body,
+        list_name=list_name,
+    )
 
 
 def _system(body: Mapping[str, Any]) -> list[Any]:

@@ -43,7 +43,13 @@ def rows(talk: Talk) -> Iterator[Row]:
         yield Row(talk.messages, talk.own_readings)
     for request in talk.requests:
         if not request.begins_elsewhere:
-            yield Row(request.messages, talk.readings(request), request.list_name, request.number, request.shape)
+            yield Row(
+                messages=request.messages,
+                readings=talk.readings(request),
+                list_name=request.list_name,
+                number=request.number,
+                shape=request.shape,
+            )
 
 
 def each(faults: Callable[[Row], Iterator[Fault]]) -> Callable[[Talk, Costs], Iterator[Found]]:

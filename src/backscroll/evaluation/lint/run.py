@@ -23,10 +23,18 @@ def lint(talk: Talk, costs: Costs, rules: Iterable[Rule] = RULES) -> list[Findin
             severity = each.severity or rule.severity
             found.append(
                 Finding(
-                    rule.name, severity, talk.name, each.place, each.what, rule.advice, each.tokens, each.sent,
-                    each.cost, each.count,
+                    rule=rule.name,
+                    severity=severity,
+                    name=talk.name,
+                    place=each.place,
+                    what=each.what,
+                    advice=rule.advice,
+                    tokens=each.tokens,
+                    sent=each.sent,
+                    cost=each.cost,
+                    count=each.count,
                 )
-            )  # fmt: skip  # one call
+            )
     return sorted(found, key=order)
 
 

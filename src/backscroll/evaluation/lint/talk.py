@@ -150,7 +150,9 @@ class Talk:
         found = []
         for at, (message, reading, span) in enumerate(zip(self.messages, self.own_readings, spans, strict=True)):
             left[span] -= is_answer(message)
-            found.append(Said(message, reading, Place(f"messages[{at}]"), left[span], int(span)))
+            found.append(
+                Said(message=message, reading=reading, place=Place(f"messages[{at}]"), sends=left[span], span=int(span))
+            )
         return found
 
     def _of_requests(self) -> list[Said]:
@@ -166,7 +168,7 @@ class Talk:
                 if known not in seen:
                     seen.add(known)
                     place = Place(f"{request.list_name}[{at}]", request.number)
-                    found.append(Said(message, readings[at], place, sends[known], 0))
+                    found.append(Said(message=message, reading=readings[at], place=place, sends=sends[known], span=0))
         return found
 
     def together(self, earlier: Said, later: Said) -> bool:

@@ -82,13 +82,13 @@ def tune(conversations: Sequence[Conversation], task: Task, replay: Replay) -> T
     held_out = _Half(split.held_out, task, replay, task.margin)
     judged = held_out.begin((best,))[0] if chosen else None
     return Tuned(
-        Halves(training.conversations, held_out.conversations),
-        (*training.left_out, *held_out.left_out),
-        tuple(search.tried.values()),
-        search.complete,
-        chosen,
-        judged,
-        _why_not(judged, task.goal),
+        split=Halves(training.conversations, held_out.conversations),
+        left_out=(*training.left_out, *held_out.left_out),
+        trials=tuple(search.tried.values()),
+        complete=search.complete,
+        chosen=chosen,
+        judged=judged,
+        keep_defaults=_why_not(judged, task.goal),
     )
 
 
@@ -139,7 +139,15 @@ class _Half:
         places = [(at, source) for at, one in enumerate(self.conversations) for source in one.sources]
         places.sort(key=lambda place: (place[1].path, place[1].number))
         jobs = [
-            Job(source, candidate.label, None, task.budget, task.tariff, task.model, options=candidate.options)
+            Job(
+                source=source,
+                label=candidate.label,
+                strategies=None,
+                budget=task.budget,
+                tariff=task.tariff,
+                model=task.model,
+                options=candidate.options,
+            )
             for _, source in places
             for candidate in candidates
         ]

@@ -96,10 +96,14 @@ def timeline_of(history: list[Shape], rounds: Rounds) -> list[Item]:
             role = None if message.is_nothing else str(message.role)
             items.append(Item(role, key_of(message), at, early, others=tuple(message.parted)))
         for place, known in rounds.of_calls.get(at, ()):
-            items.append(Item(str(history[place].role), (), -1, None, frozenset(known)))
+            items.append(Item(role=str(history[place].role), key=(), at=-1, early=None, answers=frozenset(known)))
         missing = Counter(call.id for call in message.calls) - Counter(rounds.answered.get(at, ()))
         if missing:  # a view supplies this result, and nothing can come between it and its call
-            items.append(Item("user" if message.in_blocks else "tool", (), -1, None, frozenset(missing)))
+            items.append(
+                Item(
+                    role="user" if message.in_blocks else "tool", key=(), at=-1, early=None, answers=frozenset(missing)
+                )
+            )
     return items
 
 

@@ -43,7 +43,11 @@ class NotedRequests:
             finalize(request, self._noted.pop, id(request), None)
         held = [*request.contents[:_ENDS], *request.contents[-_ENDS:]]
         self._noted[id(request)] = NotedRequest(
-            key, context.get_invocation_context(), len(request.contents), frozenset(map(id, held)), held
+            key=key,
+            invocation=context.get_invocation_context(),
+            length=len(request.contents),
+            ends=frozenset(map(id, held)),
+            held=held,
         )
 
     def of(self, request: LlmRequest) -> NotedRequest | None:

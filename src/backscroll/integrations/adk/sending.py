@@ -112,7 +112,14 @@ async def _view(
 ) -> list[types.Content]:
     """Return the contents to send."""
     overhead = overhead_of(request, [content for _, content in parts.extra], conversation, lane)
-    call = ModelCall(None, lane, overhead, tools_of(request), first, system_of(request))
+    call = ModelCall(
+        budget=None,
+        lane=lane,
+        overhead_tokens=overhead,
+        tools=tools_of(request),
+        first=first,
+        system=system_of(request),
+    )
     return parts.woven(await conversation.view_of(parts.history, call))
 
 

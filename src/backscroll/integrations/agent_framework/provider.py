@@ -79,7 +79,9 @@ class BackscrollProvider(ContextProvider):
         refuse_agent(agent, self)
         refuse_kept_elsewhere(agent, session, context)
         key = _key(session, agent)
-        middleware = ViewMiddleware(self._conversations, key, agent, context, self._translation)
+        middleware = ViewMiddleware(
+            conversations=self._conversations, key=key, agent=agent, context=context, translation=self._translation
+        )
         context.extend_middleware(self.source_id, middleware)
         if self._with_recall_tool:
             context.extend_tools(self.source_id, [recall_tool(self._conversations, key)])

@@ -156,7 +156,9 @@ class ViewMiddleware(ChatMiddleware):
         extra = [message for _, message in parts.extra]
         overhead = self._overhead.tokens(conversation, lane, options, extra)
         first, self._begun = not self._begun, True
-        call = ModelCall(None, lane, overhead, definitions(options.get("tools")), first)
+        call = ModelCall(
+            budget=None, lane=lane, overhead_tokens=overhead, tools=definitions(options.get("tools")), first=first
+        )
         context.messages = parts.woven(await conversation.view_of(parts.history, call))
         return lane
 

@@ -231,7 +231,14 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
         ignored.append(("summarizer", reason + ", ".join(SUMMARIZED)))
     wanted = found.compaction_strategy == SUMMARIZE if found.summarizer is None else found.summarizer
     summarizer = wanted and found.compaction_strategy in SUMMARIZED
-    return Settings(found, _options(found), storage, transcript, summarizer, tuple(ignored))
+    return Settings(
+        config=found,
+        options=_options(found),
+        storage_path=storage,
+        transcript_path=transcript,
+        summarizer=summarizer,
+        ignored=tuple(ignored),
+    )
 
 
 def _take_unknown(given: dict[str, Any], known: Iterable[str], part: str = "") -> list[tuple[str, str]]:

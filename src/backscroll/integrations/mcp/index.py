@@ -96,7 +96,9 @@ class StoreIndex:
             return None
         known = self._known.get(name)
         if known is None or known.incarnation != tip.incarnation:
-            known = IndexedSession(0, name, tip.incarnation, 0, 0, SessionFacts())
+            known = IndexedSession(
+                id=0, name=name, incarnation=tip.incarnation, records=0, messages=0, facts=SessionFacts()
+            )
         texts = SessionTexts(self._place, known)
         try:
             catch_up(self._store, name, texts, texts.seen)

@@ -27,4 +27,11 @@ class IndexedSession(NamedTuple):
     def of(cls, row: Sequence[Any]) -> "IndexedSession":
         """Return the session of a row, whose texts are bytes."""
         number, name, incarnation, records, upto, facts = row
-        return cls(number, name.decode(), incarnation.decode(), records, upto, SessionFacts(**json.loads(facts)))
+        return cls(
+            id=number,
+            name=name.decode(),
+            incarnation=incarnation.decode(),
+            records=records,
+            messages=upto,
+            facts=SessionFacts(**json.loads(facts)),
+        )

@@ -85,7 +85,9 @@ class Tools:
     def _search(self, given: dict[str, Any]) -> str:
         query = arguments.text(given, "query", required=True)
         session, project = arguments.text(given, "session"), arguments.text(given, "project")
-        wanted = Wanted(query, session, project, arguments.since(given), arguments.role(given))
+        wanted = Wanted(
+            query=query, session=session, project=project, since=arguments.since(given), role=arguments.role(given)
+        )
         offset = arguments.number(given, "offset")
         note = self._archive.refresh()
         found = self._found.get(wanted) if offset else None

@@ -53,6 +53,14 @@ def _request(given: ModelInputData, agent: Agent[Any]) -> ModelRequest:
     """Return what is known of a request: tools of MCP servers and of the run are not."""
     handoffs = [each for each in agent.handoffs if isinstance(each, Handoff)]
     return ModelRequest(
-        given.instructions, given.input, agent.model_settings, agent.tools, None, handoffs, ModelTracing.DISABLED,
-        None, None, None,
-    )  # fmt: skip  # as in the class
+        system_instructions=given.instructions,
+        input=given.input,
+        model_settings=agent.model_settings,
+        tools=agent.tools,
+        output_schema=None,
+        handoffs=handoffs,
+        tracing=ModelTracing.DISABLED,
+        previous_response_id=None,
+        conversation_id=None,
+        prompt=None,
+    )

@@ -86,8 +86,9 @@ class ManagedModel(Model):
             StoreError: The store failed.
         """
         request = ModelRequest(
-            system_instructions, input, model_settings, tools, output_schema, handoffs, tracing,
-            previous_response_id, conversation_id, prompt,
+            system_instructions=system_instructions, input=input, model_settings=model_settings, tools=tools,
+            output_schema=output_schema, handoffs=handoffs, tracing=tracing, previous_response_id=previous_response_id,
+            conversation_id=conversation_id, prompt=prompt,
         )  # fmt: skip  # as in the signature
         if self._passes(request):
             return await request.send(self._inner)
@@ -119,8 +120,9 @@ class ManagedModel(Model):
     ) -> AsyncIterator[TResponseStreamEvent]:
         """Stream the answer to a request, as `Model.stream_response` says. Raises what `get_response` raises."""
         request = ModelRequest(
-            system_instructions, input, model_settings, tools, output_schema, handoffs, tracing,
-            previous_response_id, conversation_id, prompt,
+            system_instructions=system_instructions, input=input, model_settings=model_settings, tools=tools,
+            output_schema=output_schema, handoffs=handoffs, tracing=tracing, previous_response_id=previous_response_id,
+            conversation_id=conversation_id, prompt=prompt,
         )  # fmt: skip  # as in the signature
         if self._passes(request):
             async for event in request.stream(self._inner):
@@ -137,12 +139,11 @@ class ManagedModel(Model):
                             yield event
                     return
                 except Exception as error:
-                    if not opening.is_open and is_overflow(error):
-                        exchange.rejected(error)
-                        continue
-                    for event in opening.released():
-                        yield event
-                    raise
+                    if opening.is_open or not is_overflow(error):
+                        for event in opening.released():
+                            yield event
+                        raise
+                    exchange.rejected(error)
 
     async def close(self) -> None:
         """Close the model that answers, and what `managed` made for this one. All of it opens again when it is used."""

@@ -164,7 +164,10 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
     store = make()
     if "fork" not in store.capabilities:
         return "the store does not claim to fork"
-    first = [Record("message", number, b"first %d" % number, 1, f"key {number}") for number in range(700)]
+    first = [
+        Record(kind="message", seq=number, body=b"first %d" % number, format=1, key=f"key {number}")
+        for number in range(700)
+    ]
     second = [record(number, b"second %d" % number) for number in range(600, 900)]
     store.append("a", 0, first).result()
     store.fork("a", "b", 600).result()
@@ -178,7 +181,7 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
         same([store.find(name, seq=seq) for seq in (0, 299, 620)], [0, 299, 620 if len(log) > 620 else None], name)
         same(store.find(name, key="key 650"), 650 if name == "a" else None, f"a key that {name} may not know")
         same(store.find(name, key="key 250"), 250, f"a key that {name} shares")
-    error = failure(partial(store.append, "b", 900, [Record("k", None, b"", 1, "key 1")]))
+    error = failure(partial(store.append, "b", 900, [Record(kind="k", seq=None, body=b"", format=1, key="key 1")]))
     expect(isinstance(error, ConflictError), f"a key of the shared past gave {error!r}")
     store.append("a", 700, second[:1]).result()
     same((store.length("b"), store.length("a")), (900, 701), "ends after a session went on behind its fork")

@@ -149,10 +149,13 @@ def check_records_are_found(make: Make, reopen: Make | None = None) -> Absent:
     """By `seq`, also one that is missing, and by key. Keys are data, and separate for each session."""
     store = make()
     keys = [f"{name}:{number}" for number, name in enumerate(NAMES)]
-    records = [Record("k", number * 3 if number % 2 else None, b"x", 1, key) for number, key in enumerate(keys)]
+    records = [
+        Record(kind="k", seq=number * 3 if number % 2 else None, body=b"x", format=1, key=key)
+        for number, key in enumerate(keys)
+    ]
     store.append("a", 0, records[:9]).result()
     store.append("a", 9, [*records[9:], record(1_000)]).result()
-    store.append("b", 0, [record(5), Record("k", None, b"y", 1, keys[1])]).result()
+    store.append("b", 0, [record(5), Record(kind="k", seq=None, body=b"y", format=1, key=keys[1])]).result()
     same([store.find("a", key=key) for key in keys], list(range(len(keys))), "places by their keys")
     wanted = [next((at for at, each in enumerate(records) if (each.seq or 0) >= seq and each.seq), len(records))
               for seq in range(3 * len(keys))]  # fmt: skip  # one thought
@@ -167,14 +170,23 @@ def check_records_are_found(make: Make, reopen: Make | None = None) -> Absent:
 def check_a_key_is_used_once(make: Make, reopen: Make | None = None) -> Absent:
     """A second record with the same key is a conflict, and its append stores nothing."""
     store = make()
-    store.append("a", 0, [Record("k", None, b"1", 1, "one"), Record("k", None, b"2", 1, "two")]).result()
+    store.append(
+        "a",
+        0,
+        [
+            Record(kind="k", seq=None, body=b"1", format=1, key="one"),
+            Record(kind="k", seq=None, body=b"2", format=1, key="two"),
+        ],
+    ).result()
     for keys in (("one",), ("three", "two"), ("three", "three")):
-        error = failure(partial(store.append, "a", 2, [Record("k", None, b"", 1, key) for key in keys]))
+        error = failure(
+            partial(store.append, "a", 2, [Record(kind="k", seq=None, body=b"", format=1, key=key) for key in keys])
+        )
         expect(isinstance(error, ConflictError), f"the keys {keys} gave {error!r}, no conflict")
     same((store.length("a"), store.find("a", key="three")), (2, None), "the log after such conflicts")
-    store.append("a", 2, [Record("k", None, b"3", 1, "three")]).result()
+    store.append("a", 2, [Record(kind="k", seq=None, body=b"3", format=1, key="three")]).result()
     for key in ("", "x" * 301):
-        error = failure(partial(store.append, "a", 3, [Record("k", None, b"", 1, key)]))
+        error = failure(partial(store.append, "a", 3, [Record(kind="k", seq=None, body=b"", format=1, key=key)]))
         expect(isinstance(error, ConfigurationError), f"the key {key!r:.20} gave {error!r}")
     store.close()
     return None

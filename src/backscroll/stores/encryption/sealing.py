@@ -130,7 +130,7 @@ class Sealer:
         nonce = secrets.token_bytes(_NONCE)
         plain = json.dumps([record.kind, record.format, record.key]).encode() + b"\n" + record.body
         sealed = self._of(writer).encrypt(nonce, plain, _place(writer, at, record.seq, key))
-        return Record(KIND, record.seq, _VERSION + writer + nonce + sealed, _FORMAT, key)
+        return Record(kind=KIND, seq=record.seq, body=_VERSION + writer + nonce + sealed, format=_FORMAT, key=key)
 
     def open(self, record: Record, at: int) -> tuple[Record, bytes]:
         """Decrypt a record; return it and the hash of its writer. Raise `CorruptionError` if it was not sealed for this
@@ -146,7 +146,7 @@ class Sealer:
             raise CorruptionError("it is not what was encrypted there") from error
         head, _, body = plain.partition(b"\n")
         kind, number, key = json.loads(head)
-        return Record(kind, record.seq, body, number, key), writer
+        return Record(kind=kind, seq=record.seq, body=body, format=number, key=key), writer
 
     def _of(self, writer: bytes) -> Any:
         found = self._ciphers.get(writer)

@@ -142,7 +142,9 @@ class EncryptedStore(Layer):
         body = json.dumps({writer.hex(): upto for writer, upto in shared.items()}).encode()
         for _ in range(_TRIES):
             at, number = self._store.length(_FORKS), len(list(self._notes(sealer, fork)))
-            note = sealer.seal(Record("fork", None, body, 1, f"{number} {fork}"), sealer.writer(_FORKS), at)
+            note = sealer.seal(
+                Record(kind="fork", seq=None, body=body, format=1, key=f"{number} {fork}"), sealer.writer(_FORKS), at
+            )
             try:
                 self._store.append(_FORKS, at, [note]).result()
             except ConflictError:  # others noted a fork

@@ -163,8 +163,8 @@ def head_of(line: bytes) -> Head | None:
         return None
     at, kind, seq, key, number, commit, form = found.groups()
     return Head(
-        int(at), kind, None if seq is None else int(seq), None if key is None else json.loads(key),
-        int(number), None if commit is None else int(commit), form, found.end(),
+        at=int(at), kind=kind, seq=None if seq is None else int(seq), key=None if key is None else json.loads(key),
+        format=int(number), commit=None if commit is None else int(commit), form=form, start=found.end(),
     )  # fmt: skip  # in the order of the line
 
 
@@ -175,7 +175,7 @@ def record_of(line: bytes, head: Head) -> Record:
         body = json.loads(body).encode("utf-8", "surrogatepass")
     elif head.form == b"base64":
         body = b64decode(body[1:-1], validate=True)
-    return Record(json.loads(head.kind), head.seq, body, head.format, head.key)
+    return Record(kind=json.loads(head.kind), seq=head.seq, body=body, format=head.format, key=head.key)
 
 
 def is_header(line: bytes) -> bool:

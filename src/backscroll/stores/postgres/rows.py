@@ -132,7 +132,14 @@ def new_rows(session: str, first: int, mark: int, records: Sequence[Record], inc
         "bodies": [record.body for record in records],
         "used": [_bytes(key) for key in keys if key is not None],
     }  # fmt: skip  # a table
-    return New(session, first, mark, tuple(key for key in keys if key is not None), incarnation, values)
+    return New(
+        session=session,
+        first=first,
+        mark=mark,
+        keys=tuple(key for key in keys if key is not None),
+        incarnation=incarnation,
+        values=values,
+    )
 
 
 def _mark_of(incarnation: str | None) -> int | None:
@@ -341,7 +348,7 @@ def batch(connection: Connection, schema: str, part: Part, start: int, stop: int
 def stored_of(session: str, row: Row) -> Stored:
     """The record of a row. Raise `CorruptionError` if it fails its checksum."""
     at, mark, kind, seq, key, number, crc, body = row
-    record = Record(_text(kind), seq, body, number, None if key is None else _text(key))
+    record = Record(kind=_text(kind), seq=seq, body=body, format=number, key=None if key is None else _text(key))
     if _crc(session, at, mark, record) != crc:
         raise CorruptionError(
             f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all "

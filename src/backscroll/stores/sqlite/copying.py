@@ -111,7 +111,7 @@ class Copying:
             end = rows.at_of(last) + 1 if last[0] and rows.holder_of(last) == id_ else 0
             parent, shared = (row[3], row[4]) if row[3] and 0 < row[3] < id_ and 0 < row[4] <= end else (None, 0)
             self._say("its row in the list of sessions was lost and is created from what was left", name.decode())
-            return SessionRow(name.decode(), id_, end, parent, shared)
+            return SessionRow(name=name.decode(), id=id_, end=end, parent=parent, shared=shared)
         return None
 
     def _has_parent(self, session: SessionRow) -> bool:

@@ -137,7 +137,7 @@ class Transactions:
     def begin(self, name: str, end: int = 0, parent: int | None = None) -> SessionRow:
         """Create a session that shares its first `end` records with its parent."""
         self.meta = self.meta._replace(created=self.meta.created + 1, sessions=self.meta.sessions + 1)
-        session = SessionRow(name, self.meta.created, end, parent, end)
+        session = SessionRow(name=name, id=self.meta.created, end=end, parent=parent, shared=end)
         rows.write_store_row(self.connection, self.meta)
         rows.write_session(self.connection, session)
         self._sessions[name] = session
@@ -147,7 +147,9 @@ class Transactions:
         """Append rows to a log. They are written with the next `_settle`."""
         name, id_, end, parent, shared = session
         self._new.append((id_, new))
-        self._sessions[name] = self._moved[name] = SessionRow(name, id_, end + len(new), parent, shared)
+        self._sessions[name] = self._moved[name] = SessionRow(
+            name=name, id=id_, end=end + len(new), parent=parent, shared=shared
+        )
 
     def has_key(self, session: SessionRow, key: str) -> bool:
         """Whether a record of the log has a key."""

@@ -108,7 +108,7 @@ def stored_of(session: str, row: Sequence[Any]) -> Stored:
             f"session {session!r}: the record at position {at} is not what was written there; `verify()` lists all "
             "damage"
         )
-    return Stored(at, Record(kind, seq, body, format_, known))
+    return Stored(at, Record(kind=kind, seq=seq, body=body, format=format_, key=known))
 
 
 def _head(session: str, at: int, kind: str, *others: object) -> int:

@@ -59,6 +59,6 @@ def _media(media: Media) -> MediaCount:
     size = len(media.data) * 3 // 4 if media.data else 0
     if media.kind == "image":
         width, height = image_size(media.data) or (0, 0)
-        return MediaCount("image", width, height, 0, size)
+        return MediaCount(kind="image", width=width, height=height, pages=0, size=size)
     pages = (pdf_pages(media.data) or 0) if media.kind == "document" else 0
-    return MediaCount(media.kind, 0, 0, pages, size)
+    return MediaCount(kind=media.kind, width=0, height=0, pages=pages, size=size)

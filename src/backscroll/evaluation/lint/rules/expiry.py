@@ -30,7 +30,14 @@ def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
         sizes = [each for _, each, _ in pauses]
         what = f"a pause of {pause / 60:,.0f} minutes outlived the cache, and the prompt was written again"
         more = f"; {len(pauses)} such pauses" if len(pauses) > 1 else ""
-        yield Found(place, what + more, max(sizes), sum(sizes), costs.again(sum(sizes)), len(pauses))
+        yield Found(
+            place=place,
+            what=what + more,
+            tokens=max(sizes),
+            sent=sum(sizes),
+            cost=costs.again(sum(sizes)),
+            count=len(pauses),
+        )
 
 
 RULES = (

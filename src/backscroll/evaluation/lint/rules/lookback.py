@@ -92,7 +92,9 @@ def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
         place, blocks, _ = missed[0]
         sizes = [each for _, _, each in missed]
         what = f"the mark is {blocks} blocks from the last one that was written, and it reaches {_REACH}"
-        yield Found(place, what, max(sizes), sum(sizes), costs.again(sum(sizes)), len(missed))
+        yield Found(
+            place=place, what=what, tokens=max(sizes), sent=sum(sizes), cost=costs.again(sum(sizes)), count=len(missed)
+        )
 
 
 def _short(talk: Talk, costs: Costs) -> Iterator[Found]:

@@ -83,7 +83,14 @@ def _none(talk: Talk, costs: Costs) -> Iterator[Found]:
     if found:
         most, total = max(shared for _, shared in found), sum(shared for _, shared in found)
         what = f"no mark in any request, so that {len(found)} of {len(talk.requests)} paid again for what they repeat"
-        yield Found(Place("messages", found[0][0]), what, most, total, total * max(0.0, 1 - costs.read), len(found))
+        yield Found(
+            place=Place("messages", found[0][0]),
+            what=what,
+            tokens=most,
+            sent=total,
+            cost=total * max(0.0, 1 - costs.read),
+            count=len(found),
+        )
 
 
 RULES = (

@@ -34,7 +34,9 @@ def _check(talk: Talk, costs: Costs) -> Iterator[Found]:
             sent = sum(tokens * said.sends for said in again)
             cost = sum(costs.kept(tokens, said.sends) for said in again)
             what = f"{names[text]} returned the same {tokens:,} tokens {len(again) + 1} times"
-            yield Found(again[0].place, what, tokens * len(again), sent, cost, len(again))
+            yield Found(
+                place=again[0].place, what=what, tokens=tokens * len(again), sent=sent, cost=cost, count=len(again)
+            )
 
 
 def _called(name: str | None, arguments: str) -> str:

@@ -32,7 +32,9 @@ def _tools(talk: Talk, costs: Costs) -> Iterator[Found]:
     lost = [each.lost for each in changes]
     what = f"{_difference(changes[0].step)}, in {len(changes)} of {len(talk.requests)} requests"
     place = Place("tools", changes[0].step.after.number)
-    yield Found(place, what, max(lost), sum(lost), costs.again(sum(lost)), len(changes))
+    yield Found(
+        place=place, what=what, tokens=max(lost), sent=sum(lost), cost=costs.again(sum(lost)), count=len(changes)
+    )
 
 
 def _difference(step: Step) -> str:
@@ -91,7 +93,7 @@ def _rewritten(talk: Talk, costs: Costs) -> Iterator[Found]:
     first = edits[0].change
     what = f"{_named(first)} changed and nothing was freed, in {len(edits)} of {len(talk.requests)} requests"
     place = Place(first.where, first.step.after.number)
-    yield Found(place, what, max(lost), sum(lost), costs.again(sum(lost)), len(edits))
+    yield Found(place=place, what=what, tokens=max(lost), sent=sum(lost), cost=costs.again(sum(lost)), count=len(edits))
 
 
 def _named(change: Break) -> str:
@@ -109,7 +111,13 @@ def _small(talk: Talk, costs: Costs) -> Iterator[Found]:
                 f"an edit freed {freed:,} of {size:,} tokens for {later} requests, and the first of them wrote "
                 f"{change.lost:,} tokens again"
             )
-            yield Found(Place(change.where, change.step.after.number), what, change.lost, change.lost, cost - won)
+            yield Found(
+                place=Place(change.where, change.step.after.number),
+                what=what,
+                tokens=change.lost,
+                sent=change.lost,
+                cost=cost - won,
+            )
 
 
 RULES = (

@@ -32,7 +32,7 @@ def _schemas(talk: Talk, costs: Costs) -> Iterator[Found]:
     for name, place, tokens, sends in sizes.values():
         if tokens >= _LARGE_SCHEMA:
             what = f"the definition of {name} has {tokens:,} tokens"
-            yield Found(place, what, tokens, tokens * sends, costs.kept(tokens, sends))
+            yield Found(place=place, what=what, tokens=tokens, sent=tokens * sends, cost=costs.kept(tokens, sends))
 
 
 def _unused(talk: Talk, costs: Costs) -> Iterator[Found]:
@@ -51,7 +51,14 @@ def _unused(talk: Talk, costs: Costs) -> Iterator[Found]:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         what = f"{len(names)} of {len(newest.shown_tools)} tools were never called: {', '.join(names[:3])}{more}"
         sends = len(talk.requests)
-        yield Found(Place("tools", newest.number), what, tokens, tokens * sends, costs.kept(tokens, sends), len(names))
+        yield Found(
+            place=Place("tools", newest.number),
+            what=what,
+            tokens=tokens,
+            sent=tokens * sends,
+            cost=costs.kept(tokens, sends),
+            count=len(names),
+        )
 
 
 def _results(talk: Talk, costs: Costs) -> Iterator[Found]:
@@ -72,7 +79,13 @@ def _results(talk: Talk, costs: Costs) -> Iterator[Found]:
                 what = (
                     f"a result of {name} has {tokens:,} tokens, {tokens / everything:.0%} of the messages sent with it"
                 )
-                yield Found(said.place, what, tokens, tokens * said.sends, costs.kept(tokens, said.sends))
+                yield Found(
+                    place=said.place,
+                    what=what,
+                    tokens=tokens,
+                    sent=tokens * said.sends,
+                    cost=costs.kept(tokens, said.sends),
+                )
 
 
 RULES = (

@@ -58,7 +58,14 @@ def _seen(talk: Talk, costs: Costs) -> Iterator[Found]:
         what = (
             f"{' and '.join(kinds)} differs from the request before, in {len(changes)} of {len(talk.requests)} requests"
         )
-        yield Found(changes[0][0], what, max(lost), sum(lost), costs.again(sum(lost)), len(changes))
+        yield Found(
+            place=changes[0][0],
+            what=what,
+            tokens=max(lost),
+            sent=sum(lost),
+            cost=costs.again(sum(lost)),
+            count=len(changes),
+        )
 
 
 def _suspected(talk: Talk, costs: Costs) -> Iterator[Found]:
