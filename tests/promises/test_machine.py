@@ -1,6 +1,8 @@
 """Any order of everything a session can do, against a plain list: the promises hold after every step."""
 
 import contextlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -25,11 +27,13 @@ BUDGETS = {"main": 6_000, "small": 1_500}
 class SessionMachine(RuleBasedStateMachine):
     """A manager and the list of messages that it should hold."""
 
+    options: Mapping[str, Any] = MappingProxyType({})
+
     @initialize(dialect=st.sampled_from(DIALECTS), system=st.booleans())
     def begin(self, dialect: str, system: bool) -> None:
         self.told: list[str] = []
         self.evicted: set[int] = set()
-        self.manager = ContextManager(tokenizer=count_quarter, on_event=self.note)
+        self.manager = ContextManager(tokenizer=count_quarter, on_event=self.note, **self.options)
         self.talk = MessageFactory(dialect)
         self.messages: list[dict[str, Any]] = []
         self.seqs: list[int] = []
@@ -187,12 +191,13 @@ def replaced(value: Any, text: str) -> Any:
     }
 
 
-# reports that cannot be about a view are among what the machine tries
-TestSession = pytest.mark.filterwarnings(  # several reports on one view can look like totals of all requests
+quiet = pytest.mark.filterwarnings(  # several reports on one view can look like totals of all requests
     "ignore:the usage reported for lane",
     "ignore:the [0-9,]+ tokens reported as usage of lane",
     "ignore:[0-9,]+ of the system messages",
-)(SessionMachine.TestCase)
+)
+"""For reports that cannot be about a view, which are among what the machine tries."""
+TestSession = quiet(SessionMachine.TestCase)
 TestSession.settings = settings(
     max_examples=examples(40), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

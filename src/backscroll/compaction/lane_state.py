@@ -466,7 +466,8 @@ class LaneState:
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
         self.native, self.foreseen, self.apart = saved.native, saved.foreseen, saved.apart
-        self.planned_for, self._newly_planned = saved.planned or saved.budget, saved.planned is None
+        self._newly_planned = saved.planned is None and self.plan.number > 0
+        self.planned_for = saved.budget if self._newly_planned else saved.planned
         known = saved.counting, saved.sent, saved.prompt
         self.requested = saved.requested or any(value is not None for value in known)
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
