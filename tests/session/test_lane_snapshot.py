@@ -11,7 +11,7 @@ from backscroll import ContextManager
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.plan import Plan
 from tests.profiles import examples
-from tests.promises.test_machine import SessionMachine, quiet
+from tests.promises.session_machine import SessionMachine, quiet
 
 OF_THE_PROCESS = frozenset((
     "around", "reported", "expired", "preparing", "native_tried", "view", "unlike_sent", "ends_with_answer", "healed",

@@ -155,6 +155,11 @@ class LaneState:
         self.family, self.reported = self.around.family, ReportedUsage(self.name)
         self.own_counting = counting_of(self.family)
 
+    def __repr__(self) -> str:
+        """Return its plan and how full its newest request was, in a line."""
+        tokens = 0 if self.sent is None else self.sent.expected
+        return f"<lane {self.name}: plan {self.plan.number}, {tokens:,.0f}/{self.budget:,} tokens>"
+
     # -- events of this lane --
 
     def apply(self, event: LaneEvent) -> None:

@@ -114,6 +114,14 @@ class ManagerBase(ABC):
         self._loading = Lock()
         _warn_of_unused_name(options)
 
+    def __repr__(self) -> str:
+        """Return the session, its length, and its lanes in a line. Loads nothing."""
+        state = self._session
+        is_loaded = state.journal is None or state.entered
+        length = f"{len(state.history.branch):,} messages" if is_loaded else "not loaded"
+        lanes = [str(lane).strip("<>") for lane in state.lanes.values()]
+        return f"<{type(self).__name__} {self.session_id}: {', '.join([length, *lanes])}>"
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse copies and pickles: two managers of one session in memory would contradict each other."""
         raise ConfigurationError(

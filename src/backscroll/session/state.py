@@ -182,6 +182,11 @@ class SessionState:
         """Reports since the last operation."""
         self.begin()
 
+    def __repr__(self) -> str:
+        """Return its length and its lanes in a line."""
+        lanes = [str(lane).strip("<>") for lane in self.lanes.values()]
+        return f"<session: {', '.join([f'{len(self.history.branch):,} messages', *lanes])}>"
+
     def begin(self) -> None:
         """Reset to the state before the first event."""
         self.history = History()
