@@ -9,6 +9,16 @@ Deciding:
 - `pipeline.py`       the first trigger: the order of strategies, when to stop, and the last resort
 - `cache_pricing.py`  the second trigger: clearing a batch of old results if that pays at cache prices
 - `last_resort.py`    cutting required messages if these alone do not fit
+- `triggers.py`       when there is something to decide: the checks that every request makes
+- `prepared.py`       plans that are prepared before they are needed; `upcoming.py` the summary to request for them
+- `regrowth.py`       what comes back when a lane's budget grew
+- `floor.py`          the messages that every view requires; `in_place.py` those that keep their place by rank
+- `arrival_rule.py`   which new results are too large to be shown whole even once
+- `reasoning.py`      which reasoning a view may still show after an edit
+- `media_limits.py`   clearing media that exceed what a provider accepts
+- `model_request.py`  compactions that the model asks for
+- `native.py`         whether a provider's own compaction is worth using; `native_request.py` asks for it; `quotes.py`
+  quotes what every view requires behind it
 - `long_turns.py`     outputs of tools that come as messages of a user
 - `required.py`       what every view requires, and `result.py` and `report.py` what a compaction did
 - `working_set.py`    what the agent works by, which compactions spare
@@ -28,6 +38,7 @@ Writing:
 - `digest/stale_lines.py`     lines that an edit removed
 - `digest/overwritten.py`     lines that left a file when it was overwritten
 - `stale_excerpts.py`         taking these lines out of excerpts and previews
+- `salient_lines.py`          results cut to the lines that matter most; `sampling.py` how much of a text is read
 - `digest/user_rules.py`      sentences in which a user states a rule, and how strong it is
 - `digest/rule_markers.py`    the words that state rules, by language
 - `digest/repeated.py`        lines that hosts put into every message of a user

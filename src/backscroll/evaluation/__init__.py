@@ -12,9 +12,12 @@ providers, which are for callers.
 - `validity_rules/`: the rules of the oracle, one idea a file
 - `dialects.py`, `odd_parts.py`: the oracle's own reader of messages
 - `rank.py`: a judge of who may say what in a view
+- `authors.py`: what the oracle knows of messages that no user wrote
+- `strangers.py`: texts of a view that no message of its history holds
 - `facts.py`: what a fact is, and finding it in texts
 - `retention.py`: recall and reachable recall of the views of one replay; docs/evaluate/compare.md defines them
 - `fake_providers/`: fakes of Anthropic, OpenAI, Gemini and Bedrock that accept or refuse a view as these do
 - `lint/`: what is wrong with transcripts, and with requests as sent
 - `compare/`: comparison of strategies over many transcripts, in many processes
+- `tune/`: options for one's own transcripts
 """

@@ -13,6 +13,7 @@ Opening and combining stores:
 
 - `addresses.py`: open the store of an address
 - `wrappers.py`: put the layers that options ask for around a store
+- `options.py`: options for these layers
 - `transfer.py`: copy sessions from one store to another
 
 Shared parts:

@@ -1,7 +1,9 @@
 """The digest: what the summary of a view says of the messages that it leaves out.
 
-`writer.py` composes it from the lines of `notes.py`, `tallies.py` merges turns, and `shrinking.py` shortens it.
-`relevance.py` and `line_selection.py` choose lines. `user_rules.py` finds users' rules by `rule_markers.py`, and
-`repeated.py` lines that hosts repeat. `outdated.py` leaves out what the user replaced, `stale_lines.py` finds lines
-that edits removed, and `terms.py` splits texts into terms.
+- `writer.py`: composes it; `notes.py` has the lines of one turn; `tallies.py` merges turns
+- `appending.py`: continues the one before, unchanged; `shrinking.py` shortens it
+- `relevance.py`: the weight of terms; `line_selection.py` chooses lines; `terms.py` splits texts into terms
+- `user_rules.py`: finds users' rules by `rule_markers.py`; `repeated.py` finds lines that hosts repeat
+- `outdated.py`: leaves out what the user replaced
+- `stale_lines.py`: lines that edits removed; `overwritten.py` lines that an overwritten file lost
 """

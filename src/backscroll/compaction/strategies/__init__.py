@@ -1,4 +1,14 @@
-"""The names of strategies, and the default order of harm."""
+"""The strategies, one a file, with their names and the default order of harm.
+
+- `deduplicate.py`: results that a later result made redundant, and old media, become stubs
+- `clear.py`: old results, old media and long arguments become stubs with a reference
+- `excerpt.py`: old results are cut to the lines that matter most
+- `preview.py`: long results are shown by these lines from the start
+- `importance.py`: groups with the lowest score are digested first
+- `digest.py`: the oldest turns leave the view, and the summary covers them
+- `truncate.py`: the oldest groups leave the view, and the user's own words last
+- `native.py`: the provider's own block takes the place of the beginning
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches

@@ -3,6 +3,7 @@
 - `finding.py`: what a rule is, and what it finds; `place.py`: where
 - `request.py`: a request in any provider's shape; `same.py`: when two pieces of it are the same for a provider
 - `talk.py`: what is linted: a transcript, or the requests of one conversation
+- `rows.py`: messages whose calls and results have to match
 - `inputs.py`: files to these
 - `costs.py`: tokens, and what they cost at the prices of a prompt cache
 - `breaks.py`: where a request changes what the one before it began with

@@ -6,6 +6,10 @@
 returns a new, empty store, and `reopen` opens again what `make` returned last. A check returns `None` if the store
 passed it, or says which capability is absent: a capability that a store does not claim never counts as passed. Needs no
 test framework.
+
+- `single_writer.py`: what every store does for a single caller; `concurrent.py`: for several threads at once
+- `capabilities.py`: the capabilities that a store may claim
+- `helpers.py`: what the checks share
 """
 
 from dataclasses import dataclass
