@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-extras test-clients check site bench shipped dist check-dist release-check lock clean
+.PHONY: help demo quick room test test-long test-extras test-clients check site bench shipped dist check-dist release-check lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -37,6 +37,29 @@ $(READY): $(DEMO_READY) requirements-dev.lock
 demo: $(DEMO_READY) ## run a session of real tools over this tree, kill it in the middle, resume it, and replay it at 16k
 	@rm -rf $(DEMO)
 	@$(BIN)/python examples/demo.py $(DEMO)
+
+# The rooms that need no framework and no server, in an environment of 180 MB: what one runs after each change.
+QUICK := build/quick
+CORE := messages tokens history view compaction recall session manager
+ENOUGH := -n 2 --dist worksteal -m "not long and not clients and not server and not peer"
+$(QUICK)/.ready: requirements-quick.lock pyproject.toml
+	@echo "setting up $(QUICK) with $(PYTHON)"
+	@rm -rf $(QUICK) && "$(PYTHON)" -m venv $(QUICK)
+	@$(QUICK)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --no-deps \
+	  --requirement requirements-quick.lock
+	@$(QUICK)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+quick room: export PYTHONDONTWRITEBYTECODE :=
+quick room: export HYPOTHESIS_PROFILE := quick
+quick: $(QUICK)/.ready ## test the core in less than a minute, with few random examples
+	$(QUICK)/bin/python -m pytest $(ENOUGH) $(addprefix tests/,$(CORE) promises)
+
+ROOM_READY = $(if $(filter $(R),$(CORE)),$(QUICK)/.ready,$(READY))
+room: ## test one room: make room R=view; rooms above the core need all of .venv
+	@test -d "tests/$(R)" -a -n "$(R)" || { echo "make: name a room: make room R=view" >&2; exit 2; }
+	@$(MAKE) --no-print-directory $(ROOM_READY)
+	$(dir $(ROOM_READY))bin/python -m pytest $(ENOUGH) tests/$(R)
 
 # Tests start many programs: with bytecode, also where the environment forbids to write it, each starts in half the time.
 test: export PYTHONDONTWRITEBYTECODE :=
@@ -177,6 +200,8 @@ lock: $(READY) ## resolve all environments again: of development, of the benchma
 	$(HASHED) --extra all --extra ray --group dev pyproject.toml --output-file requirements-dev.lock
 	$(HASHED) --extra cli --group setup --constraints requirements-dev.lock pyproject.toml \
 	  --output-file requirements-demo.lock
+	$(HASHED) $(addprefix --extra ,cli openai anthropic amplifier) --group quick --constraints requirements-dev.lock \
+	  pyproject.toml --output-file requirements-quick.lock
 	$(HASHED) pyproject.toml benchmarks/peers.in --output-file benchmarks/requirements-peers.lock
 	$(MAKE) $(addprefix lock-,$(ENVIRONMENTS))
 
