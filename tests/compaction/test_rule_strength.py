@@ -141,6 +141,16 @@ def test_message_of_inserted_text_alone_is_no_words_of_the_user():
     assert (note.kind, note.text) == ("turn", "reminder: report of a task: done")
 
 
+def test_lines_of_a_report_have_no_tags_of_its_fields():
+    """The turn's line says what these tags enclose: a digest must not pay for them twice."""
+    report = "Saved in `app/db_pool.py` as `Vec<u8>`."
+    fields = f"<task-id>task_a3e3b71</task-id>\n<status>completed_ok</status>\n<result>{report}</result>"
+    facts = TurnFacts(said(1, f"<task-notification>\n{fields}\n</task-notification>"))
+    ((_, lines, _),) = facts.lines
+    assert lines == ["task_a3e3b71", "completed_ok", report]
+    assert all(line in facts.headings[0].text for line in lines[:2])
+
+
 def test_lines_in_each_message_of_a_user_are_pasted():
     rule = "Remember that you must always answer within the given format."
     lines = f"{rule}\nThe format is given below, and no other one is read."

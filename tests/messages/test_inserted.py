@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.messages import read_message
-from backscroll.messages.inserted.pieces import pieces_of
+from backscroll.messages.inserted.pieces import pieces_of, without_field_tags
 from backscroll.messages.inserted.shapes import SHAPES
 from tests.builders import user
 from tests.messages.pasted import PASTED
@@ -79,6 +79,26 @@ def test_observation_is_a_result_and_no_turn_of_the_user(message):
 def test_observation_of_another_role_changes_nothing():
     reading = read_message({"role": "assistant", "content": "x", "metadata": {"kind": "observation"}})
     assert (reading.parts[0].kind, reading.outcomes) == ("text", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("\n<id>k7</id>\n<result>Two lines\nof <b>it</b>.</result>\n", "k7\nTwo lines\nof <b>it</b>."),
+        ("", ""),
+        ("plain words", "plain words"),
+        ("<id>k7</id> and words", "<id>k7</id> and words"),
+        ("use Vec<u8> or <br>", "use Vec<u8> or <br>"),
+        ("<id>k7</id>\n<result>without an end", "<id>k7</id>\n<result>without an end"),
+    ],
+)
+def test_only_a_text_of_nothing_but_fields_loses_their_tags(text, values):
+    assert without_field_tags(text) == values
+
+
+@pytest.mark.parametrize("text", ["<a>" * 90_000, "<a>b</a>" * 30_000, "<a>" * 30_000 + "</a>" * 30_000])
+def test_fields_of_a_long_text_are_found_in_one_pass(text):
+    assert len(without_field_tags(text)) <= len(text)
 
 
 @pytest.mark.parametrize("text", ["<system-reminder>" * 9_000, "<skill></reminder>" * 9_000, "word\n" * 90_000])

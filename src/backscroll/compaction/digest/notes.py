@@ -17,7 +17,7 @@ from backscroll.history.history import Entry
 from backscroll.history.plan import RANKED, DigestLine
 from backscroll.messages import Part
 from backscroll.messages.echoes import echoes_of
-from backscroll.messages.inserted.pieces import pieces_of
+from backscroll.messages.inserted.pieces import pieces_of, without_field_tags
 from backscroll.view.escaping import BETWEEN, quoted
 
 _VALUE = 100  # characters of one argument that a turn's line shows
@@ -142,10 +142,14 @@ def _without_echoes(entry: Entry, echoes: frozenset[int]) -> Sequence[Part]:
 
 
 def _unwrapped(entry: Entry, part: Part) -> str:
-    """Return the text of a part without the tags in which hosts put what they insert into a user's text."""
+    """Return the text of a part without the tags in which hosts put what they insert into a user's text, and without
+    those of its fields: the turn's line has no tags either, so that what it says already is not chosen again.
+    """
     if part.kind != "text" or entry.reading.role != "user" or len(part.text) > READ:
         return part.readable
-    return "\n".join(piece.text for piece in pieces_of(part.text))
+    return "\n".join(
+        without_field_tags(piece.text) if piece.rank == "inserted" else piece.text for piece in pieces_of(part.text)
+    )
 
 
 def _worth_keeping(lines: Sequence[str]) -> list[str]:

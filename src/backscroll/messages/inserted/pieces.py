@@ -20,6 +20,7 @@ _LINES = tuple(
     for shape in SHAPES
     if not shape.form.endswith("tag")
 )
+_FIELD = re.compile(r"\s*<([A-Za-z][\w-]*)>(.*?)</\1>\s*", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\"?[ \t]{0,3}#{1,6} \S")
 _QUOTED = re.compile(r"[ \t]{0,3}>")
@@ -61,6 +62,21 @@ def pieces_of(text: str) -> tuple[Piece, ...]:
     if len(text) > _READ:
         return (Piece("pasted", f"{text[:_REMEMBERED]}\n{text[-_REMEMBERED:]}"),)
     return _known_pieces(text) if len(text) <= _REMEMBERED else _pieces(text)
+
+
+def without_field_tags(text: str) -> str:
+    """Return the values of an inserted text that is nothing but fields, such as `<status>completed</status>`, one below
+    the other. Any other text stays as it is, because its tags may be code.
+    """
+    values: list[str] = []
+    at = 0
+    while at < len(text):
+        field = _FIELD.match(text, at)
+        if field is None:
+            return text
+        values.append(field[2])
+        at = field.end()
+    return "\n".join(values)
 
 
 def _pieces(text: str) -> tuple[Piece, ...]:
