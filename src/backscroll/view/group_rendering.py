@@ -59,7 +59,7 @@ def render_group(
         find: Returns the message of an earlier result, which an edit may show again.
     """
     heals = plan.heals
-    suspect = {entry.seq for entry in entries if is_suspect(entry.reading)} if heals else set[int]()
+    suspect = {entry.seq for entry in entries if is_suspect(entry.reading)} if heals else ()
     if not (suspect or edits or bare or group.orphans or group.open_calls):  # nearly every group
         messages = [_sendable(entry.message, entry) for entry in entries]
         alone = len(entries) == 1 and not entries[0].reading.results
