@@ -134,7 +134,8 @@ def test_copies_of_a_growing_list_are_equal_and_isolated(
     assert same(second, listed)
     for one, other in ((second, listed), (first, second), (copier.copies(listed), second)):
         assert not set(containers(one)) & set(containers(other))
-    assert len(copier._mutable) == len(list(containers(listed))) - 1, "what left the list is not held and not copied"
+    held = len(copier._messages) + len(copier._inner)
+    assert held == len(list(containers(listed))) - 1, "what left the list is not held and not copied"
 
 
 def test_later_changes_of_the_given_message_change_nothing() -> None:

@@ -6,7 +6,6 @@ left the earlier result out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import takewhile
 from typing import NamedTuple
 from zlib import crc32
 
@@ -157,8 +156,13 @@ def lost_references(view: View, history: History, since: int = 0) -> list[Place]
     """
     if not view.plan.edits:
         return []
-    new = takewhile(lambda segment: not segment.entries or segment.entries[-1].seq >= since, reversed(view.segments))
-    referring = [segment for segment in new if _refer(segment.entries)]
+    referring: list[Segment] = []
+    for segment in reversed(view.segments):
+        entries = segment.entries
+        if entries and entries[-1].seq < since:
+            break
+        if _refer(entries):
+            referring.append(segment)
     found = list(open_references(shown_groups(referring), history.protected)) if referring else []
     if not found:
         return []

@@ -69,6 +69,38 @@ class Waiting(NamedTuple):
     """Number of the call in its message."""
 
 
+@dataclass(slots=True)
+class Flow:
+    """How a conversation went on, as far as it decides which results come too late."""
+
+    turns: tuple[_Turn, ...] = ()
+    """The newest two messages of different groups with which it went on, newest first: a user's turn, or an answer of
+    the model, or what is shown apart from its call. One answer may be several messages in a row.
+    """
+    others: tuple[_Turn, ...] = ()
+    """The newest two messages of different groups that no hook and no system wrote, newest first."""
+    last_role: str = ""
+    """The role of the newest message."""
+
+    def note(self, seq: int, reading: ParsedMessage, first: int, *, apart: bool) -> None:
+        """Note the next message. It is called for each, so it calls nothing.
+
+        Args:
+            seq: The message.
+            reading: Its reading.
+            first: The first `seq` of its group.
+            apart: It holds a result that joins no group.
+        """
+        role, turn = reading.role, (seq, first)
+        if apart or reading.is_user_turn or (role == "assistant" and self.last_role != role):
+            old = self.turns
+            self.turns = (turn, old[0]) if old and old[0][1] != first else (turn, *old[1:])
+        if not reading.is_system and not reading.flags.injected:
+            old = self.others
+            self.others = (turn, old[0]) if old and old[0][1] != first else (turn, *old[1:])
+        self.last_role = role
+
+
 class GroupIndex:
     """Groups of one branch, kept up to date message by message. Memory grows with open calls, not with the history."""
 
@@ -78,12 +110,7 @@ class GroupIndex:
         self._serving: dict[str, MessageGroup] = {}
         self._waited = waited
         """Calls, by `seq` and number, that a request showed without their result."""
-        self.turns: tuple[_Turn, ...] = ()
-        """The newest two messages of different groups with which the conversation went on, newest first."""
-        self.others: tuple[_Turn, ...] = ()
-        """The newest two messages of different groups that no hook and no system wrote, newest first."""
-        self.last_role: str = ""
-        """The role of the newest message."""
+        self.flow = Flow()
         self.late: list[tuple[int, Waiting]] = []
         """Of the newest message with results: those of calls that were open and that it answers too late, by index."""
         self.answered: frozenset[tuple[int, int]] = frozenset()
@@ -103,12 +130,7 @@ class GroupIndex:
             group.serving += 1
             if len(self._serving) > MOST_OPEN:
                 del self._serving[next(iter(self._serving))]
-        turn = seq, group.first
-        if goes_on(reading, self.last_role) or seq in group.orphans:
-            self.turns = newer(self.turns, turn)
-        if not reading.is_system and not reading.flags.injected:
-            self.others = newer(self.others, turn)
-        self.last_role = reading.role
+        self.flow.note(seq, reading, group.first, apart=seq in group.orphans)
         return group, merged
 
     @property
@@ -214,9 +236,9 @@ class GroupIndex:
         target.members = sorted({*target.members, *other.members})
         target.open_calls += other.open_calls
         target.serving += other.serving
-        self.turns, self.others = (
+        self.flow.turns, self.flow.others = (
             tuple([(seq, target.first if first == other.first else first) for seq, first in found])
-            for found in (self.turns, self.others)
+            for found in (self.flow.turns, self.flow.others)
         )
         self._serving = {call: target if group is other else group for call, group in self._serving.items()}
         target.answered |= other.answered
@@ -236,23 +258,24 @@ class GroupPreview:
         """By call: the first `seq` of its group, its own, and its number in the message."""
         self._answered: dict[str, int] = {}
         self._serving = {call: group.first for call, group in turns.serving()} if turns.serves else {}
-        self._went_on, self._others, self._last_role = turns.turns, turns.others, turns.last_role
+        self._flow = Flow(turns.flow.turns, turns.flow.others, turns.flow.last_role)
 
     def of(self, seq: int, reading: ParsedMessage) -> Joining:
         """Return what the next message joins."""
         if not (reading.results or reading.continues or reading.serves or reading.served):
             for number, call in enumerate(reading.calls):
                 self._opened.setdefault(call, []).append((seq, seq, number))
-            self._note(seq, reading, seq)
+            self._flow.note(seq, reading, seq, apart=False)
             return ALONE
         if reading.by_name:
             reading = self._named(reading)
-        joined, late = set[int](), list[tuple[int, int | None, int]]()
+        joined: set[int] = set()  # `set[int]()` would take as long as all the rest
+        late: list[tuple[int, int | None, int]] = []
         matches = [(call, self._take(call)) for call, _ in reading.results]
-        passed = self._went_on
+        passed = self._flow.turns
         if reading.is_user_turn:  # words stay where they were typed
             own = {match[0] for _, match in matches if match is not None}
-            passed = (*passed, *[turn for turn in self._others if turn[1] not in own])
+            passed = (*passed, *[turn for turn in self._flow.others if turn[1] not in own])
         for index, (call, match) in enumerate(matches):
             if match is None:
                 late.append((index, None, 0))
@@ -269,16 +292,8 @@ class GroupPreview:
             self._opened.setdefault(call, []).append((first, seq, number))
         if reading.serves:
             self._serving |= dict.fromkeys(reading.serves, first)
-        self._note(seq, reading, first, shown_apart=bool(late))
+        self._flow.note(seq, reading, first, apart=bool(late))
         return Joining(tuple(sorted(joined)), tuple(late))
-
-    def _note(self, seq: int, reading: ParsedMessage, first: int, *, shown_apart: bool = False) -> None:
-        turn = seq, first
-        if goes_on(reading, self._last_role) or shown_apart:
-            self._went_on = newer(self._went_on, turn)
-        if not reading.is_system and not reading.flags.injected:
-            self._others = newer(self._others, turn)
-        self._last_role = reading.role
 
     def _named(self, reading: ParsedMessage) -> ParsedMessage:
         """Return what `GroupIndex.named` will."""
@@ -310,21 +325,12 @@ class GroupPreview:
 ALONE = Joining((), ())
 
 
-def goes_on(reading: ParsedMessage, last_role: str) -> bool:
-    """Return whether the conversation goes on with a message: a user's turn, or an answer of the model. One answer may
-    be several messages in a row.
-    """
-    return reading.is_user_turn or (reading.role == "assistant" and last_role != "assistant")
-
-
-def newer(turns: tuple[_Turn, ...], turn: _Turn) -> tuple[_Turn, ...]:
-    """Return the newest two turns of different groups."""
-    return (turn, turns[0]) if turns and turns[0][1] != turn[1] else (turn, *turns[1:])
-
-
 def went_on(turns: tuple[_Turn, ...], call: int, first: int) -> bool:
     """Return whether the conversation went on, outside the call's own group, since the call at this `seq`."""
-    return any(seq > call and group != first for seq, group in turns)
+    for seq, group in turns:  # noqa: SIM110  every result asks this, and a generator takes twice as long
+        if seq > call and group != first:
+            return True
+    return False
 
 
 def rebuild_groups(

@@ -206,7 +206,7 @@ class History:
 
     def went_on(self, entry: Entry) -> bool:
         """Return whether the conversation went on since a message, so that a result of its calls would be late."""
-        return went_on(self._turns.turns, entry.seq, entry.group.first)
+        return went_on(self._turns.flow.turns, entry.seq, entry.group.first)
 
     @property
     def answered(self) -> frozenset[tuple[int, int]]:
@@ -444,8 +444,8 @@ class History:
             reminder=marks.reminder,
             last_sealed=self.last_sealed,
             serving=tuple([(call, group.first) for call, group in serving]),
-            turns=self._turns.turns if open_calls else (),
-            others=self._turns.others if open_calls else (),
+            turns=self._turns.flow.turns if open_calls else (),
+            others=self._turns.flow.others if open_calls else (),
         )
 
     def restore(self, saved: HistorySnapshot, kept: Sequence[MessageAdded]) -> None:
@@ -457,12 +457,12 @@ class History:
         self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
         for call, group_first in saved.serving:
             self._turns.serve(call, groups[group_first])
-        self._turns.turns, self._turns.others = saved.turns, saved.others
+        self._turns.flow.turns, self._turns.flow.others = saved.turns, saved.others
         self._apart = {seq: group for group in groups.values() for seq in group.members}
         self._pins = dict(saved.pins)
         self.load_into(kept)
         self.last = self._held[self.branch[-1]] if self.branch else None
-        self._turns.last_role = self.last.reading.role if self.last is not None else ""
+        self._turns.flow.last_role = self.last.reading.role if self.last is not None else ""
         self.newest = None if saved.newest is None else self._held[saved.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later

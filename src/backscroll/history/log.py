@@ -338,9 +338,9 @@ class HistorySnapshot:
     serving: tuple[tuple[str, int], ...] = ()
     """Calls of server tools without a result: id, first `seq` of the group."""
     turns: tuple[tuple[int, int], ...] = ()
-    """As `GroupIndex.turns`, if calls are open."""
+    """As `Flow.turns`, if calls are open."""
     others: tuple[tuple[int, int], ...] = ()
-    """As `GroupIndex.others`, likewise."""
+    """As `Flow.others`, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

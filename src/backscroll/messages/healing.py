@@ -85,27 +85,24 @@ def _parses(text: str) -> bool:
 
 def is_suspect(reading: ParsedMessage) -> bool:
     """Return whether a message may need healing. Called for every message, so it must be cheap."""
-    parts = reading.parts
-    if not parts or reading.serves or reading.served:
-        return True
-    for part in parts:
+    kind: str = ""
+    for part in reading.parts:
         text, kind = part.text, part.kind
         if not text.isascii() and _LONE.search(text):
             return True
         if kind == "text":
             if not text or text.isspace():
                 return True
+        elif kind == "result":
+            odd = part.form in ("value", "fixed") or not text or text.isspace() or "structured" in text
+            if odd or type(part.path[-1]) is int or part.path[-2:] == ("toolResult", "content"):
+                return True
         elif kind == "call":
             if not is_complete(part) or (part.form in ("mapping", "fixed") and _takes_text(part)):
                 return True
-        elif kind == "result":
-            odd = part.form in ("value", "fixed") or not text or text.isspace() or type(part.path[-1]) is int
-            odd = odd or part.path[-2:] == ("toolResult", "content")
-            if odd or "structured" in text:
-                return True
         elif kind == "reasoning" and part.form == "string" and part.path[0] == "content":
             return True
-    return parts[-1].kind == "reasoning"
+    return not kind or kind == "reasoning" or bool(reading.serves or reading.served)
 
 
 def _without_copies(message: Message, rules: dict[HealRule, None]) -> Message:

@@ -94,9 +94,13 @@ def holds_compaction(message: Message) -> bool:
 def is_envelope(message: Message) -> bool:
     """Return whether the content of a message are items."""
     content = message.get("content")
-    if type(content) is not list or not any(map(is_item, content)):
+    if type(content) is not list:
         return False
-    return not any(kind_of(block) in _BLOCKS or not kind_of(block) for block in content)
+    for block in content:
+        kind = kind_of(block)
+        if not kind or kind in _BLOCKS:
+            return False  # the first block shows it, in nearly all other dialects
+    return any(map(is_item, content))
 
 
 def in_a_row(view: Sequence[Message]) -> list[Message]:

@@ -76,14 +76,12 @@ class ParsedMessage:
         """Signed reasoning, or calls that appear twice: the message stays whole or is removed whole."""
         self.is_sealed: bool = rigid and any(part.is_sealed for part in parts)
         """True if it holds signed or encrypted reasoning."""
-        self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
+        self.calls: tuple[str, ...] = ()
         """Ids of the tool calls, in order, except those that the same message answers."""
-        self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
+        self.results: tuple[tuple[str, Path], ...] = ()
         """Ids of the calls answered here, each with the path of the answering block; () = the whole message."""
-        if self.calls and self.results:
-            own = {answered for answered, _ in self.results}.intersection(self.calls)
-            self.calls = tuple([call for call in self.calls if call not in own])
-            self.results = tuple([result for result in self.results if result[0] not in own])
+        if answers is not None or len(parts) != 1 or parts[0].kind != "text":  # nearly all of a chat are one text
+            self._pair(parts, answers)
         self.by_name: bool = False
         """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
         self.continues: tuple[str, ...] = ()
@@ -98,8 +96,11 @@ class ParsedMessage:
         """Numbers of the blocks or items that say which tools the model has from there on."""
         self.is_system: bool = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
-        others = flags is not NO_FLAGS and (flags.ephemeral or flags.injected or flags.observation)
-        self.is_user_turn: bool = role == "user" and not others and self._says_something()
+        self.is_user_turn: bool = (
+            role == "user"
+            and (flags is NO_FLAGS or not (flags.ephemeral or flags.injected or flags.observation))
+            and (not self.results or self._says_something())
+        )
         """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
         self.speaker: str = ""
         """The `name` of its author in one word, where a conversation has several; empty if it has none."""
@@ -129,8 +130,17 @@ class ParsedMessage:
             return len(part.path) > 1 and part.path[1] in self.tool_changes
         return self.keeps_place
 
+    def _pair(self, parts: tuple[Part, ...], answers: str | None) -> None:
+        """Note the calls and results, except those of the same message."""
+        calls, results = tuple([part.id or "" for part in parts if part.kind == "call"]), _results(parts, answers)
+        if calls and results:
+            own = {answered for answered, _ in results}.intersection(calls)
+            calls = tuple([call for call in calls if call not in own])
+            results = tuple([result for result in results if result[0] not in own])
+        self.calls, self.results = calls, results
+
     def _says_something(self) -> bool:
-        return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
+        return any(part.kind in ("text", "media") and part.id is None for part in self.parts)
 
     def answering(self, calls: Sequence[str]) -> "ParsedMessage":
         """Return the same reading with the ids of the calls that its results answer, one for each of `results`."""
@@ -223,8 +233,7 @@ def _by_rank(parts: list[Part], role: str, flags: Flags) -> list[Part]:
     return [part._replace(kind="result") if part.kind == "text" else part for part in parts]
 
 
-def _name_of(message: dict[str, Any]) -> str:
-    name = message.get("name")
+def _name_of(name: Any) -> str:
     return _NO_NAME.sub("_", name)[:_NAME] if type(name) is str else ""
 
 
@@ -259,18 +268,20 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(_is_kept(block) for block in content):
-        flags = flags._replace(critical=True)
     reading = ParsedMessage(role, tuple(_by_rank(parts, role, flags) + calls), flags, rigid, answers)
-    reading.speaker = _name_of(message) if answers is None else ""
+    if answers is None and "name" in message:
+        reading.speaker = _name_of(message["name"])
     if type(content) is list:
         _read_ties(reading, content)
-        reading.tool_changes = tool_changes(content)
     return reading
 
 
 def _read_ties(reading: ParsedMessage, content: list[Any]) -> None:
-    """Read how the blocks of a message belong to those of others, apart from calls and results."""
+    """Read how the blocks of a message belong to those of others, apart from calls and results, and what must stay."""
+    kinds = {kind_of(block) for block in content}
+    if not kinds.isdisjoint(KEPT) and any(map(_is_kept, content)):
+        reading.flags = reading.flags._replace(critical=True)
+    reading.tool_changes = tool_changes(content, kinds)
     if reading.role == "tool":
         reading.fixed = tuple([call_id(block) for block in content if kind_of(block) in NOT_TEXT])
     if reading.role != "assistant":

@@ -44,10 +44,18 @@ class _Slot:
 
 def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
     """Return whether result blocks are out of order. Called for every group, so it must be cheap."""
-    answering = [reading for reading in readings if reading.role == "user" and reading.results]
-    calling = sum(1 for reading in readings if reading.calls)
+    answering: list[ParsedMessage] = []
+    calling, several = 0, False
+    for reading in readings:
+        if reading.calls:
+            calling += 1
+        if reading.results:
+            if reading.role == "user":
+                answering.append(reading)
+            elif reading.role == "tool" and len(reading.results) > 1:
+                several = True
     if not answering:  # items of one message may answer the calls of two
-        return calling > 1 and any(reading.role == "tool" and len(reading.results) > 1 for reading in readings)
+        return calling > 1 and several
     if len(answering) > 1 or calling > 1:
         return True
     places = [path[1] for _, path in answering[0].results if path]

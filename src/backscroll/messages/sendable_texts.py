@@ -25,9 +25,10 @@ def check_texts(message: Message, reading: ParsedMessage) -> None:
     Raises:
         MessageError: It holds a value that its dialect takes as text only, or ends with reasoning.
     """
-    for part in reading.parts if reading.calls else ():
-        if part.kind == "call" and part.form == "mapping" and is_in_chat(part):
-            raise MessageError(not_text(f"`arguments` of the call {part.id!r}", _value(message, part.path)))
+    if reading.calls:
+        for part in reading.parts:
+            if part.kind == "call" and part.form == "mapping" and is_in_chat(part):
+                raise MessageError(not_text(f"`arguments` of the call {part.id!r}", _value(message, part.path)))
     content = message.get("content")
     if type(content) is not list:
         return

@@ -4,7 +4,7 @@ Sources: "Tool search" and "Mid-conversation system messages" (Claude Platform D
 `additional_tools` is not among them: a message with one is critical (`items.KEPT`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from backscroll.messages.items import kind_of
@@ -17,8 +17,19 @@ _CHANGES = frozenset(
 )  # fmt: skip  # one thought
 
 
-def tool_changes(content: Sequence[Any]) -> frozenset[int]:
-    """Return the numbers of the blocks that change the tools, by themselves or by what a tool returned in them."""
+_LOOKED_IN = _CHANGES | {"tool_result"}
+_NONE = frozenset[int]()
+
+
+def tool_changes(content: Sequence[Any], kinds: Set[str]) -> frozenset[int]:
+    """Return the numbers of the blocks that change the tools, by themselves or by what a tool returned in them.
+
+    Args:
+        content: The blocks.
+        kinds: Their types.
+    """
+    if kinds.isdisjoint(_LOOKED_IN):
+        return _NONE
     return frozenset([number for number, block in enumerate(content) if _changes(block)])
 
 

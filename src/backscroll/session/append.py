@@ -52,6 +52,7 @@ def append(
     if id is not None and (type(id) is not str or not id):
         raise ConfigurationError(f'`idempotency_key` must be a text such as "order-7", or None, not {id!r:.80}')
     read = yield from read_messages(state, messages, strict=strict)
+    paired = any(map(_pairs, read))
     yield LOCK
     yield from catch_up(state, look=False)
     met, looked = state.met, state.journal is None
@@ -66,9 +67,9 @@ def append(
                 looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
             if reason:
                 raise ConflictError(f"these messages do not follow what other writers stored meanwhile: {reason}")
-            if strict:
+            if strict and paired:
                 _check_answers(state.history, read)
-            if (yield from _appended(state, read, id)):
+            if (yield from _appended(state, read, id, paired)):
                 return state.history.next_seq - 1
     raise too_many_conflicts()
 
@@ -107,9 +108,9 @@ def _check_answers(history: History, read: Sequence[Read]) -> None:
             raise MessageError(not_text("the content of the tool message", message.get("content")))
 
 
-def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Operation[bool]:
+def _appended(state: SessionState, read: Sequence[Read], id: str | None, paired: bool) -> Operation[bool]:
     first = state.history.next_seq
-    joining = state.history.joining() if any(map(_pairs, read)) else None
+    joining = state.history.joining() if paired else None
     added = list(additions(read, first, state.config.counted_by(), joining))
     if joining is not None and any(addition.late for addition in added):
         added = yield from with_tools(state.history, state.reader, added)
@@ -167,8 +168,7 @@ def add(state: SessionState, addition: Addition) -> None:
         state.pending_notifications.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
     entry = state.history.append(event, reading)
     state.follow(event)
-    unknown = [reading.results[index][0] for index, tool, _ in event.late if not tool]
-    if unknown:
+    if event.late and (unknown := [reading.results[index][0] for index, tool, _ in event.late if not tool]):
         payload = {"seq": entry.seq, "ids": unknown, "open": state.history.waiting()}
         state.pending_notifications.append((events.ORPHAN_RESULT, payload))
     if state.listened_to:

@@ -52,6 +52,7 @@ from backscroll.view.ephemerals import Ephemeral
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]
+_NONE_ANSWERED = frozenset[tuple[int, int]]()
 _MOST_IDS = 1_000  # idempotency keys kept in memory, all of which a store can find
 
 
@@ -297,7 +298,7 @@ class SessionState:
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
-        joined, answered = None, frozenset[tuple[int, int]]()
+        joined, answered = None, _NONE_ANSWERED
         if isinstance(event, MessageAdded):
             if len(self.lanes) > 1:
                 self._follow_in_other_lanes(event)
@@ -313,7 +314,8 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            if waited := answered.intersection(lane.plan.waited):
+            waited = answered.intersection(lane.plan.waited) if lane.plan.waited else _NONE_ANSWERED
+            if waited:
                 behind = min(waited)[0] + 1
                 lane.apart = min(lane.apart or behind, behind)
             if waited and waited == answered:

@@ -51,21 +51,23 @@ def render_group(
     Args:
         group: The group.
         entries: Its messages, in order.
-        edits: The plan's edits of parts.
+        edits: The plan's edits of the group's parts.
         pending: The group is the newest: what the provider or the user still answers stays open.
         bare: Entries that are shown without their reasoning, by `seq`.
         plan: The plan. Where it does not heal, calls of the newest group stay open, and results that join no group are
             left out, as older versions did.
         find: Returns the message of an earlier result, which an edit may show again.
     """
-    entry, heals = entries[0], plan.heals
-    plain = len(entries) == 1 and not (group.open_calls or group.orphans or bare) and entry.seq not in edits
-    if plain and not (heals and is_suspect(entry.reading)):
-        return RenderedGroup([_sendable(entry.message, entry)], None)  # most groups without calls
-    messages: list[Message] = []
+    heals = plan.heals
+    suspect = {entry.seq for entry in entries if is_suspect(entry.reading)} if heals else ()
+    if not (suspect or edits or bare or group.orphans or group.open_calls):  # nearly every group
+        messages = [_sendable(entry.message, entry) for entry in entries]
+        alone = len(entries) == 1 and not entries[0].reading.results
+        return RenderedGroup(messages, None) if alone else RenderedGroup(*_arranged(group, entries, messages, entries))
+    messages = []
     owners: list[Entry] = []
     notes = _Notes([], [])
-    alone = _alone(entries) if heals and not pending and (group.serving or entry.reading.serves) else ()
+    halves = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
     for entry in entries:
         edited = edits.get(entry.seq)
         message: Message | None = rewrite(entry, edited, find, plan.recall.lead) if edited else entry.message
@@ -76,8 +78,8 @@ def render_group(
         if message is None:
             continue
         message = _sendable(message, entry)
-        if heals and (entry.seq in group.orphans or is_suspect(entry.reading)):
-            message, rules = healed(message, chat=_in_chat(entries), alone=alone or _cut_off(entry))
+        if entry.seq in suspect or (heals and entry.seq in group.orphans):
+            message, rules = healed(message, chat=_in_chat(entries), alone=halves or _cut_off(entry))
             notes.rules.extend((entry.seq, rule) for rule in rules)
             if message is None:
                 continue
@@ -115,10 +117,7 @@ def _arranged(
 ) -> tuple[list[Message], Sources | None]:
     """Put results directly behind their calls, and before all other content of their message."""
     same = None if len(owners) == len(entries) else tuple([(entry,) for entry in owners])
-    if len(entries) == 1 and not entries[0].reading.results:
-        return messages, same  # nearly every group without calls
-    answering = any(entry.reading.results for entry in entries)
-    if not answering or not (group.orphans or rounds.out_of_place([entry.reading for entry in entries])):
+    if not (group.orphans or rounds.out_of_place([entry.reading for entry in entries])):
         return messages, same
     arranged, sources = rounds.arranged(messages)
     known = len(owners)  # the rest was made here, for calls without a result

@@ -23,19 +23,21 @@ def estimate_entries(
 
     Args:
         entries: The messages.
-        edits: The plan's excerpts and clearings.
+        edits: The plan's excerpts and clearings of these messages.
         bare: Entries that are shown without their reasoning, by `seq`.
         family: How the lane's model counts.
         left_out: Results that are not shown, by `seq`.
     """
-    if len(entries) == 1 and not (edits or bare or left_out):
-        return estimate_message(entries[0].reading, entries[0].counts, family)  # most groups of a view without edits
+    plain = not (edits or bare or left_out)
+    if plain and len(entries) == 1:
+        return estimate_message(entries[0].reading, entries[0].counts, family)
     expected = upper = 0
     for entry in entries:
-        gone, edited = left_out.get(entry.seq, ()), edits.get(entry.seq, ())
         counts = entry.counts
-        if edited or gone or entry.seq in bare:
-            counts = edited_counts(entry, edited, gone, bare=entry.seq in bare)
+        if not plain:
+            gone, edited = left_out.get(entry.seq, ()), edits.get(entry.seq, ())
+            if edited or gone or entry.seq in bare:
+                counts = edited_counts(entry, edited, gone, bare=entry.seq in bare)
         weight = estimate_message(entry.reading, counts, family)
         expected, upper = expected + weight.expected, upper + weight.upper
     return Estimate(expected, upper)

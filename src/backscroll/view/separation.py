@@ -13,10 +13,12 @@ def ends_with_answer(segments: Sequence[Segment]) -> int:
     """Return the message of the model that a view ends with; -1 if it ends otherwise. A call of a server's tool that
     has no result is no end: its provider goes on.
     """
-    last = next((segment for segment in reversed(segments) if segment.messages), None)
-    if last is None or not last.entries or last.speaker != "assistant":
-        return -1
-    return -1 if last.group is not None and last.group.serving else last.entries[-1].seq
+    for last in reversed(segments):
+        if last.messages:
+            if last.speaker != "assistant" or not last.entries or (last.group is not None and last.group.serving):
+                return -1
+            return last.entries[-1].seq
+    return -1
 
 
 def only_system(history: History, plan: Plan, low: int, high: int) -> bool:

@@ -167,7 +167,7 @@ class View:
         Items of the Responses API come in a row, without the message that holds them in the history.
         """
         copies = self.aligned_copies()
-        return in_a_row(copies) if self._around.write is None and self._copier.holds_lists else copies
+        return in_a_row(copies) if self._around.write is None and self._copier.holds_items else copies
 
     def marked_copies(self, sent_to: int) -> list[Message]:
         """Return the same with marks for the provider's prompt cache, if the lane sets any.
@@ -180,7 +180,9 @@ class View:
             return self.copies()
         copies = self._copier.copies(self.markable())
         set_marks(copies, self.mark_places(marking, sent_to), marking.ttls)
-        return in_a_row(copies) if self._around.write is None else self._written(copies)
+        if self._around.write is not None:
+            return self._written(copies)
+        return in_a_row(copies) if self._copier.holds_items else copies
 
     def markable(self) -> list[Message]:
         """Return the messages in the form that bears marks, without any."""
@@ -295,25 +297,24 @@ class View:
         del self.segments[at:]
 
     def _append(self, segment: Segment) -> None:
-        segment.separator, segment.separator_estimate = self._role_separator(segment)
-        last = segment.messages[-1] if segment.messages else None
-        last = segment.separator if last is not None and last["role"] in SYSTEM_ROLES else last
+        separator, weight = segment.separator, segment.separator_estimate = self._role_separator(segment)
+        messages = segment.messages
+        last = messages[-1] if messages else None
+        last = separator if last is not None and last["role"] in SYSTEM_ROLES else last
         segment.speaker = None if last is None else _speaker(last)
         if segment.group is not None:
             self._at[segment.group.first] = len(self.segments)
         self.segments.append(segment)
         segment.start = len(self.messages)
-        if segment.separator is not None:
-            self.messages.append(segment.separator)
-        self.messages += segment.messages
+        if separator is not None:
+            self.messages.append(separator)
+        self.messages += messages
         if segment.media is not NO_MEDIA:
             self.media = self.media.plus(segment.media)
         if segment.key[1] == SUMMARY:
             self._summary_at = len(self.messages) - 1
-        self.estimate = Estimate(
-            self.estimate.expected + segment.estimate.expected + segment.separator_estimate.expected,
-            self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
-        )
+        (expected, upper), own = self.estimate, segment.estimate
+        self.estimate = Estimate(expected + own.expected + weight.expected, upper + own.upper + weight.upper)
 
     def _role_separator(self, segment: Segment) -> _Line:
         """Make the role separator: one short line between two messages of one role that were not consecutive in the
@@ -392,15 +393,16 @@ class View:
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
-        rendered = render_group(group, entries, self._edits, state[2], bare, plan=self.plan, find=history.get)
+        own = self._edits if edits else _NONE
+        rendered = render_group(group, entries, own, state[2], bare, plan=self.plan, find=history.get)
         messages, sources, heals, added = rendered
         if edits or bare or heals or group.orphans or sources or (group.open_calls and not state[2]):
             check_group(paired([read_message(message) for message in messages]), state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, bare, added) if messages else NOTHING
+        estimate = self._estimate(group, entries, own, bare, added) if messages else NOTHING
         limits = self._around.media
-        media = NO_MEDIA if limits is None or not messages else media_of_entries(entries, self._edits, limits)
+        media = NO_MEDIA if limits is None or not messages else media_of_entries(entries, own, limits)
         if heals and reused is None:
             self.healed += heals
         return Segment(
@@ -412,12 +414,15 @@ class View:
         ranges = self.plan.no_reasoning
         return tuple([seq for seq in group.members if covers(ranges, seq) and history.entry(seq).reading.is_sealed])
 
-    def _estimate(self, group: MessageGroup, entries: Sequence[Entry], bare: Sequence[int], added: int) -> Estimate:
+    def _estimate(
+        self, group: MessageGroup, entries: Sequence[Entry], edits: rendering.Edits, bare: Sequence[int], added: int
+    ) -> Estimate:
         """Estimate a group as it is shown. `added`: bytes of the texts that healing added."""
         heals = self.plan.heals
-        left_out = {} if heals else group.orphans
-        expected, upper = estimate_entries(entries, self._edits, bare, self._around.family, left_out)
-        expected, upper = expected + added // 4, upper + added  # a byte is a token at most: so little is not counted
+        estimate = estimate_entries(entries, edits, bare, self._around.family, {} if heals else group.orphans)
+        if not (added or group.open_calls):
+            return estimate
+        expected, upper = estimate.expected + added // 4, estimate.upper + added  # a byte is a token at most
         if group.open_calls:
             # without healing, the line that may follow it is longer than the result that it replaces
             filled = self._weigh(rendering.WAITING if heals else rendering.NO_RESULT_LINE)
@@ -483,6 +488,9 @@ def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
     """Return the segments of a view that may be shown under a plan as they are, if nothing in them changed."""
     same = view is not None and view.plan.heals == plan.heals and view.plan.recall == plan.recall
     return {segment.key: segment for segment in view.segments} if view and same else {}
+
+
+_NONE: rendering.Edits = {}
 
 
 def _of_native(segment: Segment) -> bool:
