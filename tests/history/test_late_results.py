@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backscroll.history.groups import ALONE, GroupIndex, GroupPreview, Late, rebuild_groups
@@ -158,6 +158,18 @@ def made(talk: MessageFactory, kind: str, names: list[str]) -> list[Message]:
     st.integers(1, 4),
 )
 @settings(max_examples=examples(300), deadline=None)
+@example(  # two groups become one within an append
+    "anthropic",
+    [
+        (("user", []), False),
+        (("user", []), False),
+        (("call", ["a"]), False),
+        (("call", ["b", "c"]), False),
+        (("results", ["a", "b"]), False),
+        (("results", ["a", "c"]), False),
+    ],
+    2,
+)
 def test_group_preview_foresees_what_the_group_index_does(dialect, steps, together):
     """For any sequence, one message after the other and several in one append; and the groups are rebuilt alike."""
     talk, found = MessageFactory(dialect), Branch()

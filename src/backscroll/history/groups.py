@@ -100,6 +100,13 @@ class Flow:
             self.others = (turn, old[0]) if old and old[0][1] != first else (turn, *old[1:])
         self.last_role = role
 
+    def merge(self, first: int, into: int) -> None:
+        """Note that a group became part of another one, by their first `seq`s."""
+        self.turns, self.others = (
+            tuple([(seq, into if group == first else group) for seq, group in found])
+            for found in (self.turns, self.others)
+        )
+
 
 class GroupIndex:
     """Groups of one branch, kept up to date message by message. Memory grows with open calls, not with the history."""
@@ -236,10 +243,7 @@ class GroupIndex:
         target.members = sorted({*target.members, *other.members})
         target.open_calls += other.open_calls
         target.serving += other.serving
-        self.flow.turns, self.flow.others = (
-            tuple([(seq, target.first if first == other.first else first) for seq, first in found])
-            for found in (self.flow.turns, self.flow.others)
-        )
+        self.flow.merge(other.first, target.first)
         self._serving = {call: target if group is other else group for call, group in self._serving.items()}
         target.answered |= other.answered
         target.orphans |= other.orphans
@@ -257,6 +261,8 @@ class GroupPreview:
         self._opened: dict[str, list[tuple[int, int, int]]] = {}
         """By call: the first `seq` of its group, its own, and its number in the message."""
         self._answered: dict[str, int] = {}
+        self._merged: dict[int, int] = {}
+        """Groups that will be part of another one, by their first `seq`s."""
         self._serving = {call: group.first for call, group in turns.serving()} if turns.serves else {}
         self._flow = Flow(turns.flow.turns, turns.flow.others, turns.flow.last_role)
 
@@ -286,8 +292,12 @@ class GroupPreview:
         if reading.continues:
             joined |= {found[0] for program in reading.continues if (found := self._look(program)) is not None}
         if reading.served:
-            joined |= {self._serving.pop(call) for call in reading.served if call in self._serving}
+            servers = [self._serving.pop(call) for call in reading.served if call in self._serving]
+            joined |= {_root(self._merged, server) for server in servers}
         first = min(joined) if joined else seq
+        for other in joined - {first}:
+            self._merged[other] = first
+            self._flow.merge(other, first)
         for number, call in enumerate(reading.calls):
             self._opened.setdefault(call, []).append((first, seq, number))
         if reading.serves:
@@ -314,12 +324,13 @@ class GroupPreview:
 
     def _look(self, call: str) -> tuple[int, int, int] | None:
         if self._opened.get(call):
-            return self._opened[call][-1]
+            first, seq, number = self._opened[call][-1]
+            return _root(self._merged, first), seq, number
         waiting, taken = self._turns.waiting(call), self._answered.get(call, 0)
         if taken >= len(waiting):
             return None
         group, seq, number = waiting[-1 - taken]
-        return group.first, seq, number
+        return _root(self._merged, group.first), seq, number
 
 
 ALONE = Joining((), ())
