@@ -109,7 +109,7 @@ class HandingOn:
         report.messages = len(body.items)
         try:
             if incoming.path.endswith(_COUNTING):
-                counted = self._managing.counted(protocol, incoming.headers, body)
+                counted = await self._managing.counted(protocol, incoming.headers, body)
                 report.what = outcomes.COUNTED
                 if counted is None or self._settings.shadow:
                     return None, raw
