@@ -65,6 +65,15 @@ class Lines:
         async with lock:
             yield await self._name_of(group, history, agent)
 
+    async def stored(self, group: str) -> list[ProxiedConversation]:
+        """Return the stored conversations of a group that are not loaded, the newest first.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        await self._read_names()
+        return list(map(self._conversations.get, self._closed(group)))
+
     @asynccontextmanager
     async def known_or_stored(self, group: str, history: Sequence[Any]) -> AsyncIterator[tuple[str, int]]:
         """Return the name of the conversation that a request goes on from, without a change, and how many of its

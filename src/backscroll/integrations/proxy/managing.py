@@ -98,7 +98,7 @@ class Managing:
         request.wants_recall = (
             self._settings.recall and not self._settings.shadow and body.fields.get("n", 1) in (1, None)
         )
-        self._restore(request)
+        await self._restore(request)
         place, entered = await self._in_store(protocol, partial(_entered, request=request))
         if entered is None:
             yield None
@@ -113,19 +113,22 @@ class Managing:
         nothing is left out.
         """
         request = ManagedRequest(protocol, headers, body)
-        self._restore(request)
+        await self._restore(request)
         _, newest = await self._in_store(protocol, partial(_newest, request=request))
         if newest is None or newest.texts is None:
             return None
         more = protocol.items(request.natives[newest.messages :])  # the view has all marks that there may be
         return body.with_items([*newest.texts, *(text_of(without_marks(item), item) for item in more)])
 
-    def _restore(self, request: ManagedRequest) -> None:
+    async def _restore(self, request: ManagedRequest) -> None:
         """Put back what the client did not see."""
         if not self._settings.recall:
             return
         items, protocol, prompts = request.body.items, request.protocol, len(request.prompts)
         turns, own = self.turns[request.protocol.name], items[prompts:]
+        if not turns.knows(request.group):
+            _, stored = await self._in_store(protocol, partial(_with_recall, request=request))
+            turns.recollect(request.group, stored, protocol.says)
         request.place = turns.place(own, protocol.says)
         found = turns.restored(request.group, own, protocol.says)
         if found is not None:
@@ -198,6 +201,16 @@ async def _newest(place: Place, request: ManagedRequest) -> NewestRequest | None
             return conversation.newest
         finally:
             place.conversations.leave(conversation)
+
+
+async def _with_recall(place: Place, request: ManagedRequest) -> list[list[dict[str, Any]]]:
+    """Return all that was sent of the stored conversations with our tool that a request may belong to."""
+    found = []
+    for each in await place.lines.stored(request.group):
+        if await each.began_with_recall():
+            messages = await each.get_messages()
+            found.append([item for message in messages for item in request.protocol.stored_items(message)])
+    return found
 
 
 async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:
