@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from backscroll.integrations.item_runs import Grouping, kind_of
@@ -15,7 +16,7 @@ from backscroll.integrations.proxy.recall_responses import ResponsesRecall
 from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.proxy.recall_stream_chat import ChatRecallStream
 from backscroll.integrations.proxy.recall_stream_responses import ResponsesRecallStream
-from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation
+from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation, typed
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
 
@@ -92,7 +93,8 @@ class Responses(_OpenAI):
 
     def natives(self, items: Sequence[Given]) -> Sequence[Any]:
         """Return the items in runs: those of one response are one message."""
-        return list(Grouping().runs(items))
+        rest = iter(items)
+        return [tuple(islice(rest, len(run))) for run in Grouping().runs(list(map(typed, items)))]
 
     def items(self, natives: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the items of runs."""
