@@ -189,7 +189,7 @@ def test_turn_goes_on_after_a_restart(begin, kind):
 
 
 @all_apis
-def test_look_up_beside_an_unanswered_call_is_lost_alone(begin, kind):
+def test_look_up_with_a_call_of_the_client_is_lost(begin, kind):
     """It was answered, and nothing of that is stored before the client sends the results of its own calls."""
     store, script = MemoryStore(), looking_up(parallel=True, each=3)
     fake, server, first, agent = begin(kind, script, ends_after=12, store=store, budget=100_000)

@@ -76,7 +76,7 @@ class RecallForm(ABC):
 
     @abstractmethod
     def parted(self, read: Iterable[Item], calls: Collection[str]) -> tuple[list[Item], list[Item]]:
-        """Return the results of these calls of our tool, as `answers` does, and what the client said beside them.
+        """Return the results of these calls of our tool, as `answers` does, and what the client said with them.
 
         Args:
             read: What the model read behind its calls.
