@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from backscroll.compaction.lane_state import LaneState
 from backscroll.history.loading import chunks, fetch_messages
 from backscroll.messages import Message, copy_message, read_message
 from backscroll.messages.echoes import Echoes
@@ -55,13 +56,19 @@ def view_at(state: SessionState, at: int | None, lane_name: str) -> Operation[li
     """
     yield from enter(state)
     past = state if at is None else (yield from state_before_next(state, at))
-    known = past.look(lane_name)
-    prompt = yield from prompt_of(past, known.prompt)
-    lane = past.make_lane(lane_name, known.plan)  # a copy, so that reading changes nothing
-    lane.healed = None
-    yield from refresh_lane(past, lane, prompt)
+    lane = yield from lane_as_it_is(past, lane_name)
     assert lane.view is not None
     return lane.view.copies()
+
+
+def lane_as_it_is(state: SessionState, lane_name: str) -> Operation[LaneState]:
+    """Return a copy of a lane with its view, so that reading changes nothing. The lock must be held."""
+    known = state.look(lane_name)
+    prompt = yield from prompt_of(state, known.prompt)
+    lane = state.make_lane(lane_name, known.plan)
+    lane.healed = None
+    yield from refresh_lane(state, lane, prompt)
+    return lane
 
 
 def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:

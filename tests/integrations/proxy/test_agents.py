@@ -6,12 +6,14 @@ from contextlib import closing
 import pytest
 
 from backscroll import ContextManager
+from backscroll.evaluation.fake_providers import reply
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.clients.provider_server import serving
 from tests.integrations.proxy.agents import (
     AGENTS,
     ANTHROPIC_IS_TOO_LONG,
     OPENAI_IS_TOO_LONG,
+    ResponsesAgent,
     mostly_anthropic,
     scripted,
 )
@@ -105,3 +107,25 @@ def test_system_messages_in_the_middle_reach_the_model(stack, proxy_of, kind):
         agent.between = []
     assert server.refusals == []
     assert "Rule 19." in json.dumps(server.bodies[-1])
+
+
+def test_reasoning_stays_with_messages_without_a_type(stack, proxy_of):
+    """OpenCode leaves it out of the model's messages: the views have the same items as with it."""
+    shown = []
+    for is_typed in (True, False):
+        script = lambda request: reply(  # noqa: E731
+            "Look.", thinking="Read on.", calls=[("read", {"path": f"file{len(request['input'])}"})]
+        )
+        server = stack.enter_context(serving(ResponsesAgent.fake(replies=script).create))
+        proxy = proxy_of(server.url, budget=BUDGET)
+        agent = stack.enter_context(closing(ResponsesAgent(proxy.url)))
+        for _ in range(20):
+            agent.run(1)
+            for item in agent.history:
+                if not is_typed and item.get("type") == "message":
+                    del item["type"]
+        assert server.refusals == []
+        assert "compacted" in proxy.outcomes(20)
+        shown.append([item.get("type", "message") for item in server.bodies[-1]["input"]])
+    assert shown[0] == shown[1]
+    assert shown[0].count("reasoning") > 1

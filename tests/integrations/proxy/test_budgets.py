@@ -43,6 +43,17 @@ def test_three_quarters_of_the_smaller_limit(agent, model, tokens, why):
     assert why in found.why
 
 
+@pytest.mark.parametrize(
+    ("agent", "is_long", "is_unknown"),
+    [(LIBRARY, False, True), ("", True, True), (CLAUDE, True, False), (CLAUDE, False, False), (QWEN, False, False)],
+)
+def test_unknown_client_is_said_to_be_the_reason(agent, is_long, is_unknown):
+    """Its limit may be lower than that of the model, of which it then gets three quarters."""
+    for model in (LARGE, "claude-haiku-4-5"):
+        found = budget(agent, model, 64_000, is_long=is_long)
+        assert found.why.endswith("since the limit of this client is unknown") == is_unknown
+
+
 def test_nobody_is_known():
     """The manager's own default holds."""
     found = budget(LIBRARY, "a-model-of-a-gateway", 32_000)

@@ -131,14 +131,17 @@ def test_text_of_all_round_trips_reaches_the_client_once(begin, kind, is_streame
 
 
 @all_apis
-@pytest.mark.parametrize("way", usually([(True, False), (True, True), (False, False), (False, True)], 1))
-def test_conversation_goes_on_after_a_restart(begin, kind, way):
-    """With what the client knows: the calls of the first process are gone, no result is missing, reasoning is valid."""
+@pytest.mark.parametrize("way", usually([(True, False), (True, True), (False, False), (False, True)], 2))
+@pytest.mark.parametrize("budget", [BUDGET, 100_000])
+def test_conversation_goes_on_after_a_restart(begin, kind, way, budget):
+    """With the look-ups of the first process, which the client never saw: the cache holds, and so does reasoning."""
     is_streamed, parallel = way
-    store, script = MemoryStore(), looking_up(parallel=parallel)
-    fake, server, _, agent = begin(kind, script, is_streamed=is_streamed, ends_after=14, store=store)
-    assert len(store.sessions()) == 1
-    with proxied(server.url, budget=BUDGET, recall=True, store=store) as second:
+    store, script = MemoryStore(), looking_up(parallel=parallel, each=3)
+    more = {"ends_after": 14, "store": store, "budget": budget}
+    fake, server, first, agent = begin(kind, script, is_streamed=is_streamed, **more)
+    first.outcomes(14)
+    asked, before = len(server.bodies), items_of(server.bodies[-1])
+    with proxied(server.url, budget=budget, recall=True, store=store) as second:
         agent.close()
         agent.client = agent.connect(second.url)
         agent.run(14)
@@ -149,6 +152,65 @@ def test_conversation_goes_on_after_a_restart(begin, kind, way):
     assert getattr(fake, "transformations", []) == []
     assert all(names(body) == ["read", "recall"] for body in server.bodies)
     assert len(store.sessions()) == 1
+    assert "rewind" not in [stored.record.kind for stored in store.read(store.sessions()[0])]
+    if budget > BUDGET:
+        assert items_of(server.bodies[asked])[: len(before)] == before
+        assert len(lookups_in(server.bodies[-1])) == first.totals.lookups + second.totals.lookups
+
+
+@all_apis
+def test_turn_goes_on_after_a_restart(begin, kind):
+    """The provider failed behind a look-up: it is not made twice."""
+    store, script = MemoryStore(), looking_up(asks={"ref": "0"})
+    _, server, _, agent = begin(kind, script, ends_after=3, store=store, budget=100_000)
+    kept = server.create
+
+    def failing(**request):
+        if not lookups_in(request):
+            return kept(**request)
+        server.create = kept
+        raise FakeProviderError(529, "Overloaded", {"error": {"message": "Overloaded", "type": "overloaded_error"}})
+
+    server.create = failing
+    agent.history += agent.results([(call, "text") for call, _ in agent.calls])
+    for process in range(2):
+        with proxied(server.url, budget=100_000, recall=True, store=store) as later:
+            agent.close()
+            agent.client = agent.connect(later.url)
+            if process == 0:
+                with pytest.raises(Exception, match="verloaded"):
+                    agent.ask()
+                continue
+            agent.calls = agent.answered(agent.ask())
+            assert len(lookups_in(server.bodies[-1])) == 1
+            agent.run(14)
+            assert len(lookups_in(server.bodies[-1])) == 1 + later.totals.lookups
+    assert server.refusals == ["Overloaded"]
+
+
+@all_apis
+def test_look_up_with_a_call_of_the_client_is_lost(begin, kind):
+    """It was answered, and nothing of that is stored before the client sends the results of its own calls."""
+    store, script = MemoryStore(), looking_up(parallel=True, each=3)
+    fake, server, first, agent = begin(kind, script, ends_after=12, store=store, budget=100_000)
+    first.outcomes(12)
+    assert agent.calls
+    with proxied(server.url, budget=100_000, recall=True, store=store) as second:
+        agent.close()
+        agent.client = agent.connect(second.url)
+        agent.run(14)
+        second.outcomes(14)
+        assert len(lookups_in(server.bodies[-1])) == first.totals.lookups - 1 + second.totals.lookups
+    assert server.refusals == []
+    assert getattr(fake, "transformations", []) == []
+
+
+def items_of(body):
+    """The messages of a request, without marks."""
+    return [json.loads(json.dumps(item).replace(MARK, "")) for item in body.get("messages") or body["input"]]
+
+
+MARK = ', "cache_control": {"type": "ephemeral"}'
 
 
 @all_apis

@@ -6,7 +6,9 @@ from itertools import pairwise
 import pytest
 
 from backscroll.integrations.proxy.json_text import split
+from backscroll.stores.memory import MemoryStore
 from tests.integrations.proxy.conversations import LONG, ask, body_of, sent, turns
+from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.recording import Answer, message, stream
 from tests.long_run import usually
 
@@ -153,6 +155,27 @@ def test_length_is_asked_for_the_view(provider, proxy_of):
     assert proxy.outcomes(2) == ["compacted", "counted"]
     ask(proxy, history)
     assert sent(provider.got[2])[: len(view)] == view
+
+
+@pytest.mark.parametrize("more", [0, 2])
+def test_length_after_a_restart_is_asked_for_the_view(provider, more):
+    """Of the process before. Nothing is stored for it, and the next request has that view."""
+    store, history = MemoryStore(), turns(30)
+    with proxied(provider.url, budget=BUDGET, store=store) as first:
+        ask(first, history[:59])
+    view, (name,) = sent(provider.got[0]), store.sessions()
+    records = store.length(name)
+    with proxied(provider.url, budget=BUDGET, store=store) as second:
+        for _ in range(2):
+            ask(second, history[: 59 + more], path="/v1/messages/count_tokens")
+        ask(second, turns(30, "other"), path="/v1/messages/count_tokens")
+        assert store.length(name) == records
+        ask(second, history)
+        assert second.outcomes(4) == ["counted"] * 3 + ["compacted"]
+    assert [sent(got) for got in provider.got[1:3]] == [[*view, *history[59 : 59 + more]]] * 2
+    assert len(sent(provider.got[3])) == 61
+    assert sent(provider.got[4])[: len(view)] == view
+    assert store.sessions() == [name]
 
 
 @pytest.mark.parametrize("session", ["s1", "unknown"])

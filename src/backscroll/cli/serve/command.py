@@ -75,7 +75,7 @@ def serve_command(
     """Run between agents and their providers, and send views where conversations grow too long.
 
     Speaks Anthropic's Messages API, OpenAI's chat completions and its Responses API. What needs no view goes on byte
-    for byte. Keys pass through, each to its own provider, and are never stored. Ends with Ctrl+C or SIGTERM.
+    for byte. Keys pass through, each to its own provider, and are never stored. Ends with Ctrl+C, SIGTERM or SIGHUP.
     """
     proxy = _room()
     token = os.environ.get(TOKEN) or None
@@ -122,7 +122,7 @@ def _listening(host: str, port: int) -> socket.socket:
 def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str, place: str | None) -> None:
     import uvicorn  # noqa: PLC0415  needs an extra
 
-    from backscroll.cli.serve.server import Server, ended_by_terminate  # noqa: PLC0415  needs it too
+    from backscroll.cli.serve.server import Server, ended_by_signals  # noqa: PLC0415  needs it too
 
     log, totals = RequestLog(screen.write, get_terminal_size((100, 24)).columns), proxy.Totals()
     warnings.filterwarnings("ignore", "the provider refused a request of lane", BackscrollWarning)  # the log says it
@@ -137,7 +137,7 @@ def _serve(proxy: ModuleType, settings: Any, listening: socket.socket, host: str
         server_header=False, date_header=False, ws="none", lifespan="on", timeout_keep_alive=75,
         timeout_graceful_shutdown=5, http=proxy.http_protocol(),
     )  # fmt: skip  # one setting a line would hide the call
-    with listening, suppress(KeyboardInterrupt), ended_by_terminate():
+    with listening, suppress(KeyboardInterrupt), ended_by_signals():
         Server(config, lambda: screen.write(greeting)).run(sockets=[listening])
     log.sum_up(totals)
 

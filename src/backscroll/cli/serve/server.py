@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -13,6 +14,8 @@ import uvicorn
 FOR_HEAD = 60.0
 """Seconds in which the head of a request must come. Less would end clients on slow lines; more would hold the
 connections of clients that never finish."""
+_ENDING = ("SIGTERM", "SIGHUP")
+"""Signals that end the server as Ctrl+C does. Windows has no SIGHUP, which comes when a terminal is closed."""
 
 
 class Server(uvicorn.Server):
@@ -36,19 +39,37 @@ class Server(uvicorn.Server):
         if self.started:
             self._listens()
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End the server by each of these signals; uvicorn's own handlers leave out SIGHUP."""
+        with super().capture_signals(), _handled_by(self.handle_exit):
+            yield
+
 
 @contextmanager
-def ended_by_terminate() -> Iterator[None]:
-    """Let SIGTERM end what runs in the block as Ctrl+C does, so that what follows it still happens."""
+def ended_by_signals() -> Iterator[None]:
+    """Let these signals end what runs in the block as Ctrl+C does, so that what follows it still happens."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    with _handled_by(interrupt):
+        yield
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the signals in the block, but those that are ignored: `nohup` ignores SIGHUP."""
+    if threading.current_thread() is not threading.main_thread():  # as uvicorn does: no other thread may
+        yield
+        return
+    found = [signal.Signals[name] for name in _ENDING if hasattr(signal, name)]
+    before = {each: signal.signal(each, handler) for each in found if signal.getsignal(each) != signal.SIG_IGN}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, earlier in before.items():
+            signal.signal(each, earlier)
 
 
 def _bounded(base: Any, for_head: float) -> Any:

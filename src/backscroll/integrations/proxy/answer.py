@@ -7,7 +7,7 @@ from typing import Any
 
 from backscroll.integrations.clients.collected import rejection_in
 
-_MOST = 16_000_000
+MOST = 16_000_000
 """Bytes of an answer, or of one event, that are read; a longer one is handed on all the same. Less would miss the usage
 of answers with images; more would let one answer hold up all others for more than a tenth of a second.
 """
@@ -43,13 +43,13 @@ class AnswerReader:
             return
         known = len(self._buffer)
         try:
-            self._buffer += data if self._inflate is None else self._inflate.decompress(data, _MOST + 1 - known)
+            self._buffer += data if self._inflate is None else self._inflate.decompress(data, MOST + 1 - known)
         except zlib.error:
             self._is_readable = False
             return
         if self.is_stream:
             self._read_events(known)
-        if len(self._buffer) > _MOST or (self._inflate is not None and self._inflate.unconsumed_tail):
+        if len(self._buffer) > MOST or (self._inflate is not None and self._inflate.unconsumed_tail):
             self._is_readable = False
             self._buffer.clear()
 

@@ -21,6 +21,7 @@ from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
 from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import Operation
+from backscroll.session.past import lane_as_it_is
 from backscroll.session.request import prepare
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter
@@ -159,6 +160,35 @@ class ProxiedConversation(Conversation[Any]):
             return None if view is None else [self._native(each, history) for each in view[self._prompted :]]
         finally:
             self._turn.release()
+
+    async def stored_view(self, history: Sequence[Any], lane: str) -> list[Any] | None:
+        """Load all that is stored of this conversation, and return the view that the next request begins with. Nothing
+        is stored.
+
+        Args:
+            history: The messages of a client that are stored.
+            lane: The lane of the request.
+
+        Returns:
+            As `view_for`.
+        """
+        await self._turn.acquire_async()
+        try:
+            await run_async_each(self._opened, self._following.load(history, whole=True))
+            view = await run_async(self._opened, self._stored_view(lane))
+            return None if view is None else [self._native(each, history) for each in view]
+        finally:
+            self._turn.release()
+
+    def _stored_view(self, lane_name: str) -> Operation[list[ViewMessage] | None]:
+        state = self._session
+        yield from enter(state)
+        lane = yield from lane_as_it_is(state, lane_name)
+        assert lane.view is not None
+        if not lane.plan.edits:
+            return None
+        begins = 0 if lane.view.prompt is None else 1
+        return with_indexes(lane.view, state.history.branch.position)[begins:]
 
     def foreign_reasoning(self, history: Sequence[Any]) -> list[int]:
         """Return the seals of new reasoning in a request that no answer to this conversation had."""

@@ -103,6 +103,18 @@ class Exchange:
         tool = self._protocol.recall.definition() if self.offers_recall else None
         self.content = self._body.raw if texts is None else self._body.with_items(texts, tool)
 
+    async def recollect(self, length: int) -> None:
+        """Note as the newest request the one that another process sent last.
+
+        Args:
+            length: How many of this request's messages are stored.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        view = await self.conversation.stored_view(self._natives[:length], self.model)
+        self.conversation.newest = NewestRequest(None if view is None else self._texts(view), length)
+
     async def shorten(self, error: str) -> bool:
         """Make a shorter view, if the provider refused the request as too long. Returns whether there is one to send.
 

@@ -23,7 +23,7 @@ from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.protocol import Protocol
 from backscroll.integrations.proxy.recall_answers import answered_with_recall, broken_off
 from backscroll.integrations.proxy.recall_rounds import RecallRounds
-from backscroll.integrations.proxy.refusal import RefusedHereError
+from backscroll.integrations.proxy.refusal import RefusedHereError, no_view
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError
@@ -109,7 +109,7 @@ class HandingOn:
         report.messages = len(body.items)
         try:
             if incoming.path.endswith(_COUNTING):
-                counted = self._managing.counted(protocol, incoming.headers, body)
+                counted = await self._managing.counted(protocol, incoming.headers, body)
                 report.what = outcomes.COUNTED
                 if counted is None or self._settings.shadow:
                     return None, raw
@@ -123,7 +123,7 @@ class HandingOn:
         except Exception as error:
             report.what, report.why = outcomes.FAILED, f"{type(error).__name__}: {error}"
             if self._settings.strict:
-                raise RefusedHereError(500, f"Backscroll could not make a view: {report.why}") from error
+                raise no_view(error) from error
             return None, raw
         return self._prepared(exchange, raw, report)
 
@@ -150,19 +150,18 @@ class HandingOn:
             rounds = RecallRounds(exchange, self._managing.turns[exchange.request.protocol.name])
         while True:
             try:
-                response = await self._upstream.send(incoming, content, is_read=exchange is not None)
-                try:
+                async with aclosing(await self._response(incoming, content, is_read=exchange is not None)) as response:
                     again = await self._handed_on(response, exchange, rounds, send, report)
-                finally:
-                    await response.aclose()
+            except RefusedHereError as error:
+                if rounds is None or not report.status:
+                    raise
+                report.why = str(error)
+                await broken_off(rounds, report.why, send)  # the client has the beginning of a stream
+                return
             except httpx.TransportError as error:
                 if report.status:  # the client has the beginning of the answer
                     raise
-                if isinstance(error, httpx.RemoteProtocolError):  # whose text may quote the answer
-                    raise RefusedHereError(502, _MALFORMED) from error
-                raise RefusedHereError(
-                    502, f"the provider cannot be reached: {type(error).__name__}: {error}"
-                ) from error
+                raise _no_answer(error) from error
             if again is None:
                 return
             content = again
@@ -173,6 +172,17 @@ class HandingOn:
                 report.refusals, report.sent_bytes = report.refusals + 1, len(content)
             else:
                 report.sent_bytes += len(content)
+
+    async def _response(self, incoming: Incoming, content: Any, *, is_read: bool) -> httpx.Response:
+        """Send a request once. The parameters are those of `Upstream.send`.
+
+        Raises:
+            RefusedHereError: It goes nowhere, or gets no answer.
+        """
+        try:
+            return await self._upstream.send(incoming, content, is_read=is_read)
+        except httpx.TransportError as error:
+            raise _no_answer(error) from error
 
     async def _handed_on(
         self,
@@ -211,6 +221,13 @@ class HandingOn:
         if exchange is not None and status < 400:
             observe(exchange, reader.response(), reader.rejection, report)
         return None
+
+
+def _no_answer(error: httpx.TransportError) -> RefusedHereError:
+    """Return the refusal of a request that the provider does not answer."""
+    if isinstance(error, httpx.RemoteProtocolError):  # whose text may quote the answer
+        return RefusedHereError(502, _MALFORMED)
+    return RefusedHereError(502, f"the provider cannot be reached: {type(error).__name__}: {error}")
 
 
 async def _beginning(pieces: Pieces, status: int, reader: AnswerReader, encoding: str) -> tuple[list[bytes], str]:

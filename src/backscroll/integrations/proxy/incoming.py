@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import httpx
 from starlette.types import Receive, Scope
 
 LARGEST = 64_000_000
@@ -37,6 +38,8 @@ class Incoming:
         self.headers: dict[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.pairs}
         self.body: bytes | None = None
         """All of the body as it came, once it was read. `None`: it is too large."""
+        self.address: httpx.URL | None = None
+        """Where it goes. `None`: that is not decided yet."""
         self._is_read = False
 
     async def read(self) -> tuple[bytes, bool]:

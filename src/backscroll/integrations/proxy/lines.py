@@ -68,10 +68,31 @@ class Lines:
                 name = await self.branch(group, name, is_bound=True)
             yield name, looks_back
 
-    def known(self, group: str, history: Sequence[Any]) -> ProxiedConversation | None:
-        """Return the open conversation that a request goes on from, without a change; `None` if there is none."""
-        fits = [each for _, each in self._open(group) if each.continued_by(history)]
-        return max(fits, key=lambda each: each.messages, default=None)
+    async def stored(self, group: str) -> list[ProxiedConversation]:
+        """Return the stored conversations of a group that are not loaded, the newest first.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        await self._read_names()
+        return list(map(self._conversations.get, self._closed(group)))
+
+    @asynccontextmanager
+    async def known_or_stored(self, group: str, history: Sequence[Any]) -> AsyncIterator[tuple[str, int]]:
+        """Return the name of the conversation that a request goes on from, without a change, and how many of its
+        messages that has; an empty name if there is none. No request of the same group begins within the block.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        async with self._locks.setdefault(group, asyncio.Lock()):
+            await self._read_names()
+            found = [(each.messages, name) for name, each in self._open(group) if each.continued_by(history)]
+            if not found:
+                stored = await self._alike(group, history)
+                found = [(same, name) for same, length, name in stored if same == length]
+            length, name = max(found, default=(0, ""))
+            yield name, length
 
     async def branch(self, group: str, name: str, *, is_bound: bool = False) -> str:
         """Return the name of a new conversation that begins as this one does. Only within `name_of`.

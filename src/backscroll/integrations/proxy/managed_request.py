@@ -8,6 +8,7 @@ from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.noting import folder_in
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of
+from backscroll.integrations.proxy.recall_turns import Place
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.integrations.proxy.request_budget import RequestBudget, budget_of
 from backscroll.manager.base import MAIN
@@ -60,8 +61,8 @@ class ManagedRequest:
         """Whether it holds what the client did not see: calls of our recall tool, with their results."""
         self.wants_recall = False
         """Whether it may have our recall tool."""
-        self.place: tuple[int, int] = (0, 0)
-        """Of the turn that answers it, as in `RecallTurns`."""
+        self.place: Place = Place()
+        """Of the turn that answers it."""
 
     def take(self, items: Sequence[Given]) -> None:
         """Take these items as those of the request."""

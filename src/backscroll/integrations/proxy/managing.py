@@ -2,15 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from backscroll.errors import StoreError
 from backscroll.integrations.conversations import OF_STORES, Conversations
 from backscroll.integrations.proxy.anthropic import Anthropic
-from backscroll.integrations.proxy.conversation import ProxiedConversation
+from backscroll.integrations.proxy.conversation import NewestRequest, ProxiedConversation
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.incoming import LARGEST
 from backscroll.integrations.proxy.lines import Lines
@@ -26,6 +26,7 @@ from backscroll.integrations.proxy.unpacking import unpacked
 from backscroll.notices import warn
 from backscroll.view.cache_marks import without_marks
 
+T = TypeVar("T")
 _LARGE = 1_000_000
 """Bytes of a body from which it is read in a thread: reading takes 5 ms a megabyte, and all others would wait."""
 
@@ -97,8 +98,8 @@ class Managing:
         request.wants_recall = (
             self._settings.recall and not self._settings.shadow and body.fields.get("n", 1) in (1, None)
         )
-        self._restore(request)
-        place, entered = await self._entered(protocol, request)
+        await self._restore(request)
+        place, entered = await self._in_store(protocol, partial(_entered, request=request))
         if entered is None:
             yield None
             return
@@ -107,26 +108,27 @@ class Managing:
         finally:
             place.conversations.leave(entered.conversation)
 
-    def counted(self, protocol: Protocol, headers: Headers, body: RequestBody) -> bytes | None:
+    async def counted(self, protocol: Protocol, headers: Headers, body: RequestBody) -> bytes | None:
         """Return the body that asks for the length of a view instead of that of the whole conversation; `None` where
         nothing is left out.
         """
         request = ManagedRequest(protocol, headers, body)
-        self._restore(request)
-        place = self._place(protocol, is_stored=self._rest.is_over(time.monotonic()))
-        found = place.lines.known(request.group, request.natives)
-        newest = None if found is None else found.newest
+        await self._restore(request)
+        _, newest = await self._in_store(protocol, partial(_newest, request=request))
         if newest is None or newest.texts is None:
             return None
         more = protocol.items(request.natives[newest.messages :])  # the view has all marks that there may be
         return body.with_items([*newest.texts, *(text_of(without_marks(item), item) for item in more)])
 
-    def _restore(self, request: ManagedRequest) -> None:
+    async def _restore(self, request: ManagedRequest) -> None:
         """Put back what the client did not see."""
         if not self._settings.recall:
             return
         items, protocol, prompts = request.body.items, request.protocol, len(request.prompts)
         turns, own = self.turns[request.protocol.name], items[prompts:]
+        if not turns.knows(request.group):
+            _, stored = await self._in_store(protocol, partial(_with_recall, request=request))
+            turns.recollect(request.group, stored, protocol.says)
         request.place = turns.place(own, protocol.says)
         found = turns.restored(request.group, own, protocol.says)
         if found is not None:
@@ -147,26 +149,22 @@ class Managing:
         for place in self._stored.values():
             await asyncio.to_thread(place.conversations.close)
 
-    async def _entered(self, protocol: Protocol, request: ManagedRequest) -> tuple[Place, Exchange | None]:
-        """Return the prepared exchange and where its conversation is: in memory while the store rests."""
-        in_memory = self._place(protocol, is_stored=False)
+    async def _in_store(self, protocol: Protocol, work: Callable[[Place], Awaitable[T]]) -> tuple[Place, T]:
+        """Return what `work` returns, and where the conversations were that it got: in memory while the store rests."""
+        in_memory = self._in_memory[protocol.name]
         if protocol.name not in self._stored or not self._rest.begin(time.monotonic()):
-            return in_memory, await _entered(in_memory, request)
-        place, has_answered = self._place(protocol, is_stored=True), False
+            return in_memory, await work(in_memory)
+        place, has_answered = self._stored[protocol.name], False
         try:
             async with asyncio.timeout(self._settings.store_timeout):
-                entered = await _entered(place, request)
+                found = await work(place)
             has_answered = True
         except (StoreError, TimeoutError) as error:
             rest, why = self._rest.fail(time.monotonic()), str(error) or "it does not answer"
             warn(f"conversations go on in memory for {rest:.0f} seconds, because the store failed: {why}")
         finally:
             self._rest.end(has_answered=has_answered)
-        return (place, entered) if has_answered else (in_memory, await _entered(in_memory, request))
-
-    def _place(self, protocol: Protocol, *, is_stored: bool) -> Place:
-        stored = self._stored.get(protocol.name) if is_stored else None
-        return self._in_memory[protocol.name] if stored is None else stored
+        return (place, found) if has_answered else (in_memory, await work(in_memory))
 
 
 def _place(protocol: Protocol, options: dict[str, Any], store: Any) -> Place:
@@ -187,6 +185,32 @@ async def _entered(place: Place, request: ManagedRequest) -> Exchange | None:
             place.conversations.leave(exchange.conversation)
             raise
         return exchange
+
+
+async def _newest(place: Place, request: ManagedRequest) -> NewestRequest | None:
+    """Return what was sent last of the conversation that a request goes on from, also by another process; `None` if it
+    goes on from none.
+    """
+    async with place.lines.known_or_stored(request.group, request.natives) as (name, length):
+        if not name:
+            return None
+        conversation = place.conversations.get(name, in_use=True)
+        try:
+            if conversation.newest is None:
+                await Exchange(conversation, request, name).recollect(length)
+            return conversation.newest
+        finally:
+            place.conversations.leave(conversation)
+
+
+async def _with_recall(place: Place, request: ManagedRequest) -> list[list[dict[str, Any]]]:
+    """Return all that was sent of the stored conversations with our tool that a request may belong to."""
+    found = []
+    for each in await place.lines.stored(request.group):
+        if await each.began_with_recall():
+            messages = await each.get_messages()
+            found.append([item for message in messages for item in request.protocol.stored_items(message)])
+    return found
 
 
 async def _leaves_out(place: Place, request: ManagedRequest, name: str) -> bool:

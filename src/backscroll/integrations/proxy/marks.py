@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from backscroll.integrations.proxy.given import Given
+from backscroll.integrations.proxy.given import CACHE_MARK, Given
 from backscroll.view.cache_marks import MOST, MarkableMessages, set_marks, without_marks
 
-_KEY = "cache_control"
 Fields = dict[str, Any]
 
 
@@ -35,7 +34,7 @@ def remarked(
         digest: The index of the digest. `None`: there is none.
         previous: The index of the newest message of the request before. `None`: unknown or gone.
     """
-    if not given or fields.get(_KEY):
+    if not given or fields.get(CACHE_MARK):
         return list(messages)
     outside = sum(1 for part in (fields.get("system"), fields.get("tools")) for _ in _marks({"content": part}))
     markable = MarkableMessages()
@@ -51,13 +50,13 @@ def remarked(
 
 
 def _may_bear(message: dict[str, Any]) -> bool:
-    """Return whether a message can have a mark; only the client's do, and a text is searched faster than its blocks."""
-    return isinstance(message, Given) and _KEY in message.text
+    """Return whether a message can have a mark; only the client's do."""
+    return isinstance(message, Given) and message.is_marked
 
 
 def _marks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the marks of a message and of its blocks, also of those in results."""
-    mark = message.get(_KEY)
+    mark = message.get(CACHE_MARK)
     if isinstance(mark, dict):
         yield mark
     content = message.get("content")

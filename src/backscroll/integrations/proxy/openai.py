@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from backscroll.integrations.item_runs import Grouping, kind_of
+from backscroll.integrations.item_translation import items_of
 from backscroll.integrations.proxy.competing import competing_setting, shortened_by
 from backscroll.integrations.proxy.given import Given
 from backscroll.integrations.proxy.protocol import Fields, Headers, Protocol, text_of, whole_number
@@ -14,8 +16,9 @@ from backscroll.integrations.proxy.recall_responses import ResponsesRecall
 from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.proxy.recall_stream_chat import ChatRecallStream
 from backscroll.integrations.proxy.recall_stream_responses import ResponsesRecallStream
-from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation
+from backscroll.integrations.proxy.translation import RunTranslation, WireTranslation, typed
 from backscroll.integrations.translation import Translation
+from backscroll.messages import Message
 
 _IDS = ("session-id", "session_id", "thread-id", "thread_id", "conversation_id", "x-session-id", "x-session-affinity")
 _TRIGGER = "compaction_trigger"
@@ -90,11 +93,17 @@ class Responses(_OpenAI):
 
     def natives(self, items: Sequence[Given]) -> Sequence[Any]:
         """Return the items in runs: those of one response are one message."""
-        return list(Grouping().runs(items))
+        rest = iter(items)
+        return [tuple(islice(rest, len(run))) for run in Grouping().runs(list(map(typed, items)))]
 
     def items(self, natives: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the items of runs."""
         return [item for run in natives for item in run]
+
+    def stored_items(self, message: Message) -> list[dict[str, Any]]:
+        """Return the items of a stored run."""
+        items = items_of(message)
+        return [{key: value for key, value in item.items() if key != "metadata"} for item in items]
 
     def spelling(self, native: Any) -> int:
         """Return a hash of a run as the client wrote its items."""

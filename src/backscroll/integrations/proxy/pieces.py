@@ -15,12 +15,12 @@ class Pieces:
         self._chunks = chunks
         self._waiting: asyncio.Task[bytes | None] | None = None
 
-    async def beginning(self, most: int, seconds: float) -> list[bytes]:
+    async def beginning(self, most: int, seconds: float | None) -> list[bytes]:
         """Return the first pieces: all of them, or as many as came in time.
 
         Args:
             most: Bytes after which no more are read.
-            seconds: How long to wait for them in all.
+            seconds: How long to wait for them in all. `None`: until they came.
         """
         found: list[bytes] = []
         size = 0

@@ -12,6 +12,7 @@ from backscroll.integrations.proxy.given import Given, as_given
 from backscroll.integrations.proxy.recall_form import RecallForm
 from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.translation import Translation
+from backscroll.messages import Message
 
 Headers = Mapping[str, str]
 Fields = Mapping[str, Any]
@@ -77,6 +78,10 @@ class Protocol(ABC):
     def items(self, natives: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the items of messages."""
         return list(natives)
+
+    def stored_items(self, message: Message) -> list[dict[str, Any]]:
+        """Return the items of a stored message."""
+        return self.items([self.translation.to_native(message, ())])
 
     def placed(self, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the items of a view in roles that the API takes at their places. The others stay the same objects."""

@@ -1,20 +1,24 @@
 """Answers to a request with our recall tool: its calls are answered here, and the client gets the rest."""
 
+from contextlib import aclosing
 from typing import Any
 
 import httpx
 from starlette.types import Send
 
-from backscroll.errors import MessageError
+from backscroll.errors import BackscrollError, MessageError
 from backscroll.integrations.clients.collected import Collected, rejection_in
-from backscroll.integrations.proxy.answer import parsed
+from backscroll.integrations.proxy.answer import MOST, parsed
 from backscroll.integrations.proxy.exchange import Exchange
 from backscroll.integrations.proxy.headers import of_answer
 from backscroll.integrations.proxy.json_text import written
 from backscroll.integrations.proxy.observing import observe, shortened
+from backscroll.integrations.proxy.pieces import Pieces
 from backscroll.integrations.proxy.recall_rounds import RecallRounds
+from backscroll.integrations.proxy.refusal import RefusedHereError, no_view
 from backscroll.integrations.proxy.report import Report
 from backscroll.integrations.proxy.server_events import ServerEvents
+from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError, unpacked
 from backscroll.notices import warn
 
 _REWRITTEN = frozenset((b"content-length", b"content-encoding"))
@@ -37,23 +41,16 @@ async def answered_with_recall(
         report: The report.
 
     Raises:
-        BackscrollError: No view could be made of what followed.
+        RefusedHereError: The answer cannot be read, or no view could be made of what followed.
         httpx.TransportError: The answer broke off.
     """
-    if "text/event-stream" in response.headers.get("content-type", ""):
-        return await _streamed(response, exchange, rounds, send, report)
-    data = await response.aread()
-    said = parsed(data)
-    observe(exchange, said, None, report)
-    is_asked_again = said is not None and await rounds.take(said)
-    report.lookups = rounds.lookups
-    if is_asked_again:
-        return exchange.content
-    if said is not None and rounds.is_changed:
-        data = written(rounds.merged()).encode()
-    await _start(response, send, report, (b"content-length", str(len(data)).encode()))
-    await send({"type": "http.response.body", "body": data})
-    return None
+    handed_on = _streamed if "text/event-stream" in response.headers.get("content-type", "") else _whole
+    try:
+        return await handed_on(response, exchange, rounds, send, report)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of a shape that no API has
+        raise RefusedHereError(502, f"the provider's answer cannot be read: {type(error).__name__}") from error
+    except BackscrollError as error:
+        raise no_view(error) from error
 
 
 async def broken_off(rounds: RecallRounds, text: str, send: Send) -> None:
@@ -61,13 +58,47 @@ async def broken_off(rounds: RecallRounds, text: str, send: Send) -> None:
     await send({"type": "http.response.body", "body": rounds.stream.error(text[:_LONGEST])})
 
 
+async def _whole(
+    response: httpx.Response, exchange: Exchange, rounds: RecallRounds, send: Send, report: Report
+) -> bytes | None:
+    """Hand on an answer that is no stream. One that is too large to be read goes on as it comes."""
+    async with aclosing(Pieces(response.aiter_raw())) as pieces:
+        data = b"".join(await pieces.beginning(MOST + 1, None))
+        said = _parsed(data, response.headers.get("content-encoding", ""))
+        observe(exchange, said, None, report)
+        is_asked_again = said is not None and await rounds.take(said)
+        report.lookups = rounds.lookups
+        if is_asked_again:
+            return exchange.content
+        if said is not None and rounds.is_changed:
+            data = written(rounds.merged()).encode()
+            await _start(response, send, report, (b"content-length", str(len(data)).encode()))
+        else:
+            await _start(response, send, report, is_as_it_came=True)
+        await send({"type": "http.response.body", "body": data, "more_body": True})
+        async for chunk in pieces.rest():
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+    return None
+
+
+def _parsed(data: bytes, encoding: str) -> dict[str, Any] | None:
+    """Return the JSON object that an answer is; `None` if it is none, or too large."""
+    try:
+        return parsed(unpacked(data, encoding, MOST)) if len(data) <= MOST else None
+    except (MessageError, UnpackedTooLargeError):
+        return None
+
+
 async def _streamed(
     response: httpx.Response, exchange: Exchange, rounds: RecallRounds, send: Send, report: Report
 ) -> bytes | None:
     stream, events, collected = rounds.stream, ServerEvents(), Collected()
-    rejection, is_shown, is_readable = None, False, True
+    rejection, is_shown, is_readable, size = None, False, True, 0
     stream.begin()
     async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        is_readable = is_readable and size <= MOST
         found = bytearray()
         for event in events.feed(chunk):
             if isinstance(event.data, dict):
@@ -94,9 +125,12 @@ async def _streamed(
     return None
 
 
-async def _start(response: httpx.Response, send: Send, report: Report, *more: tuple[bytes, bytes]) -> None:
+async def _start(
+    response: httpx.Response, send: Send, report: Report, *more: tuple[bytes, bytes], is_as_it_came: bool = False
+) -> None:
     report.status = response.status_code
-    headers = [pair for pair in of_answer(response.headers.raw) if pair[0] not in _REWRITTEN]
+    dropped = frozenset[bytes]() if is_as_it_came else _REWRITTEN
+    headers = [pair for pair in of_answer(response.headers.raw) if pair[0] not in dropped]
     await send({"type": "http.response.start", "status": response.status_code, "headers": [*headers, *more]})
 
 

@@ -1,6 +1,6 @@
 """The recall tool in Anthropic's Messages API."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from backscroll.integrations.proxy.recall_form import NAME, Call, Item, RecallForm, Says, Turn, left_of
@@ -22,16 +22,26 @@ class AnthropicRecall(RecallForm):
 
     def calls(self, said: Iterable[Item]) -> list[Call]:
         """Return the calls of our tool."""
-        return [Call(block["id"], block.get("input")) for item in said for block in item["content"] if is_ours(block)]
+        return [Call(block["id"], block.get("input")) for item in said for block in _blocks(item) if is_ours(block)]
 
     def calls_others(self, said: Iterable[Item]) -> bool:
         """Return whether tools of the client are called."""
-        blocks = (block for item in said for block in item["content"])
+        blocks = (block for item in said for block in _blocks(item))
         return any(block.get("type") == "tool_use" and not is_ours(block) for block in blocks)
 
     def answers(self, answered: Sequence[tuple[Call, str]]) -> list[Item]:
         """Return the message with the results."""
         return [{"role": "user", "content": [_result(call.id, text) for call, text in answered]}]
+
+    def parted(self, read: Iterable[Item], calls: Collection[str]) -> tuple[list[Item], list[Item]]:
+        """Return the message with the results, and the client's messages without them."""
+        found, others = list[Item](), list[Item]()
+        for item in read:
+            ours = [block for block in _blocks(item) if block.get("tool_use_id") in calls]
+            rest = [block for block in _blocks(item) if block.get("tool_use_id") not in calls]
+            found += [{"role": "user", "content": ours}] if ours else []
+            others += [{**item, "content": rest} if ours else item] if rest else []
+        return found, others
 
     def merged(self, responses: Sequence[Any]) -> Any:
         """Return one message."""

@@ -1,9 +1,9 @@
 """The recall tool in OpenAI's chat completions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from backscroll.integrations.proxy.recall_form import NAME, Call, Item, RecallForm, Says, Turn
+from backscroll.integrations.proxy.recall_form import NAME, Call, Item, RecallForm, Says, Turn, parted_by
 
 _NOT_SENT = ("annotations", "audio", "refusal", "function_call")
 """Members of an answer that no request has."""
@@ -36,6 +36,10 @@ class ChatRecall(RecallForm):
     def answers(self, answered: Sequence[tuple[Call, str]]) -> list[Item]:
         """Return a message for each result."""
         return [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in answered]
+
+    def parted(self, read: Iterable[Item], calls: Collection[str]) -> tuple[list[Item], list[Item]]:
+        """Return the messages with the results, and the client's messages."""
+        return parted_by("tool_call_id", read, calls)
 
     def merged(self, responses: Sequence[Any]) -> Any:
         """Return one completion."""

@@ -1,7 +1,7 @@
 """The recall tool in one API: `RecallForm`. What the model said with it, and what the client sees of that."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from backscroll.recall.tool import tool_definition
@@ -43,6 +43,8 @@ class RecallForm(ABC):
 
     format: str
     """As in `tool_definition`."""
+    is_of_items: bool = False
+    """Whether an answer of the model is several items in a row."""
 
     def definition(self) -> Item:
         """Return the definition of the tool."""
@@ -73,6 +75,15 @@ class RecallForm(ABC):
         """
 
     @abstractmethod
+    def parted(self, read: Iterable[Item], calls: Collection[str]) -> tuple[list[Item], list[Item]]:
+        """Return the results of these calls of our tool, as `answers` does, and what the client said with them.
+
+        Args:
+            read: What the model read behind its calls.
+            calls: Their ids.
+        """
+
+    @abstractmethod
     def restored(self, behind: Sequence[Item], turn: Turn, says: Says) -> list[Item]:
         """Return the items of a client from a turn of the model on, with what it did not see.
 
@@ -90,3 +101,11 @@ def left_of(seen: Sequence[Any], shown: Iterable[Any], key: Callable[[Any], obje
         if at < len(seen) and key(seen[at]) == key(part):
             at += 1
     return at
+
+
+def parted_by(key: str, read: Iterable[Item], calls: Collection[str]) -> tuple[list[Item], list[Item]]:
+    """Return the items that name one of these calls there, and all others."""
+    found: tuple[list[Item], list[Item]] = [], []
+    for item in read:
+        found[item.get(key) not in calls].append(item)
+    return found

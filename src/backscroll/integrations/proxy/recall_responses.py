@@ -1,9 +1,9 @@
 """The recall tool in OpenAI's Responses API."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from backscroll.integrations.proxy.recall_form import NAME, Call, Item, RecallForm, Says, Turn, left_of
+from backscroll.integrations.proxy.recall_form import NAME, Call, Item, RecallForm, Says, Turn, left_of, parted_by
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call")
 """Items that wait for a result of the client."""
@@ -13,6 +13,7 @@ class ResponsesRecall(RecallForm):
     """Answers are items in a row, of which each call is one."""
 
     format = "responses"
+    is_of_items = True
 
     def said(self, response: Any) -> list[Item]:
         """Return the items of a response, without reasoning that the provider knows by its id alone and does not keep:
@@ -35,6 +36,10 @@ class ResponsesRecall(RecallForm):
     def answers(self, answered: Sequence[tuple[Call, str]]) -> list[Item]:
         """Return an item for each result."""
         return [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in answered]
+
+    def parted(self, read: Iterable[Item], calls: Collection[str]) -> tuple[list[Item], list[Item]]:
+        """Return the items with the results, and the client's items."""
+        return parted_by("call_id", read, calls)
 
     def merged(self, responses: Sequence[Any]) -> Any:
         """Return one response."""

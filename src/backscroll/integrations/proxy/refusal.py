@@ -12,3 +12,8 @@ class RefusedHereError(Exception):
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
+
+
+def no_view(error: Exception) -> RefusedHereError:
+    """Return the refusal of a request of which no view can be made."""
+    return RefusedHereError(500, f"Backscroll could not make a view: {type(error).__name__}: {error}")

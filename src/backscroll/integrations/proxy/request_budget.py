@@ -30,7 +30,8 @@ def budget_of(agent: str, model: str, max_output: int | None, *, is_long: bool, 
         is_long: Whether the client asks for the larger window of a model that has two, and so counts on it.
         given: The budget that the proxy is set up with.
     """
-    limit, window = None if is_long else limit_of(agent, model), _window(model, is_long=is_long)
+    known, window = limit_of(agent, model), _window(model, is_long=is_long)
+    limit = None if is_long else known
     if given is not None:
         is_late = limit is not None and given > _share(limit.tokens)
         late = f", but {limit.client} counts on {limit.tokens:,} and may compact before" if limit and is_late else ""
@@ -48,7 +49,7 @@ def budget_of(agent: str, model: str, max_output: int | None, *, is_long: bool, 
     if not found:
         return RequestBudget(None, f"neither the client nor the model {model:.60} is known")
     tokens, why = min(found, key=itemgetter(0))
-    return RequestBudget(tokens, why)
+    return RequestBudget(tokens, why if known else f"{why}, since the limit of this client is unknown")
 
 
 def _share(tokens: int) -> int:

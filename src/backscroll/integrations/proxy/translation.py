@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.integrations.item_runs import Run
+from backscroll.integrations.item_runs import Run, kind_of
 from backscroll.integrations.item_translation import ItemTranslation
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
@@ -40,11 +40,24 @@ class BlockTranslation(WireTranslation):
 
 
 class RunTranslation(ItemTranslation):
-    """Runs of items of OpenAI's Responses API."""
+    """Runs of items of OpenAI's Responses API. Some clients, such as OpenCode, send the model's messages without type:
+    in a run they are stored with it, else no reader would take the run for items.
+    """
 
     def to_message(self, native: Run) -> Message:
         """Return the message to store."""
-        return _kept(super().to_message(native))
+        return _kept(super().to_message(native if len(native) == 1 else tuple(map(typed, native))))
+
+    def to_native(self, message: Message, natives: Sequence[Run]) -> Run:
+        """Return the items of a message, each that is unchanged as the very object."""
+        untyped = [own for run in natives for own in run if not kind_of(own)]
+        found = super().to_native(message, natives)
+        return tuple(next((own for own in untyped if typed(own) == item), item) for item in found) if untyped else found
+
+
+def typed(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item with its type."""
+    return item if kind_of(item) else {**item, "type": "message"}
 
 
 def _kept(message: Message) -> Message:

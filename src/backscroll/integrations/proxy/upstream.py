@@ -46,6 +46,11 @@ class Upstream:
         Raises:
             RefusedHereError: Nowhere: the reason says why.
         """
+        if incoming.address is None:
+            incoming.address = self._address_of(incoming)
+        return incoming.address
+
+    def _address_of(self, incoming: Incoming) -> httpx.URL:
         scope = incoming.scope
         path, raw = scope["path"].encode(), scope.get("raw_path")
         if raw is not None and not scope.get("root_path"):
