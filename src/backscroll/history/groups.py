@@ -294,16 +294,21 @@ class GroupPreview:
         if reading.served:
             servers = [self._serving.pop(call) for call in reading.served if call in self._serving]
             joined |= {_root(self._merged, server) for server in servers}
-        first = min(joined) if joined else seq
-        for other in joined - {first}:
-            self._merged[other] = first
-            self._flow.merge(other, first)
+        first = self._together(joined) if joined else seq
         for number, call in enumerate(reading.calls):
             self._opened.setdefault(call, []).append((first, seq, number))
         if reading.serves:
             self._serving |= dict.fromkeys(reading.serves, first)
         self._flow.note(seq, reading, first, apart=bool(late))
         return Joining(tuple(sorted(joined)), tuple(late))
+
+    def _together(self, joined: set[int]) -> int:
+        """Note that these groups will be one. Returns its first `seq`."""
+        first = min(joined)
+        for other in joined - {first}:
+            self._merged[other] = first
+            self._flow.merge(other, first)
+        return first
 
     def _named(self, reading: ParsedMessage) -> ParsedMessage:
         """Return what `GroupIndex.named` will."""
