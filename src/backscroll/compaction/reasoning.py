@@ -14,7 +14,7 @@ from math import ceil
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange, covers, united
-from backscroll.messages.items import is_envelope
+from backscroll.messages.dialects.response_items import is_envelope
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import estimate_count
 from backscroll.view.segment import Segment

@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from backscroll.messages.contents import matched
+from backscroll.messages.call_ids import matched
+from backscroll.messages.parsed_message import ParsedMessage
 from backscroll.messages.parts import Path
-from backscroll.messages.reader import ParsedMessage
 
 MOST_OPEN = 1_000  # calls waiting for a result; beyond this number the oldest is abandoned
 

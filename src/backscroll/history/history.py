@@ -13,8 +13,9 @@ from backscroll.history.branch import Branch
 from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups, went_on
 from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
-from backscroll.messages.reader import ParsedMessage, paired, read_message
-from backscroll.messages.validation import Message
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import Message
+from backscroll.messages.reader import paired, read_message
 from backscroll.tokens.counts import Counts
 
 

@@ -18,8 +18,10 @@ from backscroll.history.log import (
 )
 from backscroll.history.log_reader import LogReader
 from backscroll.history.plan import newest
-from backscroll.messages import Message, ParsedMessage, read_message
-from backscroll.messages.contents import may_answer
+from backscroll.messages.call_ids import may_answer
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import Message
+from backscroll.messages.reader import read_message
 from backscroll.ports import Operation, T
 
 CHUNK = 500  # messages loaded at once when many are searched

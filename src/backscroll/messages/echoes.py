@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from backscroll.messages.contents import names_of
-from backscroll.messages.reader import ParsedMessage
+from backscroll.messages.call_ids import names_of
+from backscroll.messages.parsed_message import ParsedMessage
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
 """The tools that Backscroll gives to models: its own, and the offloader's for Strands."""

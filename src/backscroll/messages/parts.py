@@ -1,7 +1,7 @@
-"""The vocabulary of a read message: what a part is, and how a structured value becomes text."""
+"""The vocabulary of a message: its blocks as they came, the parts that are read in them, and values as text."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "reasoning", "call", "result", "media", "opaque"]
@@ -9,6 +9,10 @@ Form = Literal[
     "string", "typed", "input", "bare", "value", "arguments", "mapping", "output", "inline", "signature", "fixed"
 ]
 Path = tuple[str | int, ...]
+Message = dict[str, Any]
+Block = dict[str, Any]
+COMPACTION = "compaction"
+"""The type of Anthropic's blocks and OpenAI's items."""
 _PLAIN = ("thinking", "text")
 """Keys of reasoning in plain words, which a signature may follow."""
 _HOLDERS = ("summary", "content", "thinking_blocks", "reasoning_items")
@@ -60,6 +64,25 @@ class Part(NamedTuple):
         if self.form == "signature":
             return ""
         return self.text if self.path[-1] in _PLAIN else "\n".join(_plain_texts(json.loads(self.text)))
+
+
+Inner = Callable[[Any, Path, str | None], list[Part]]
+"""Reads a block inside another one, in any dialect: the block, its path, and the id of the call that it answers."""
+Reader = Callable[[Block, Path, str | None, Inner], list[Part]]
+"""Reads a block: the block, its path, the id of the call that its message answers, and how to read blocks inside."""
+
+
+def kind_of(value: Any) -> str:
+    """Return the `type` of a block or an item; empty if it has none."""
+    kind = value.get("type") if type(value) is dict else None
+    return kind if type(kind) is str else ""
+
+
+def is_compaction(value: Any) -> bool:
+    """Return whether a block or an item is a compaction that represents something; one without content does not."""
+    if kind_of(value) != COMPACTION:
+        return False
+    return bool(value.get("content") or value.get("encrypted_content"))
 
 
 def compact(value: Any) -> str:

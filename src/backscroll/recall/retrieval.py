@@ -15,7 +15,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks
 from backscroll.history.plan import reference
 from backscroll.messages import block_at
-from backscroll.messages.contents import names_of
+from backscroll.messages.call_ids import names_of
 from backscroll.messages.echoes import Echoes
 from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern

@@ -9,7 +9,7 @@ from backscroll.history.loading import fetch
 from backscroll.history.log import MessageAdded
 from backscroll.history.log_reader import LogReader
 from backscroll.messages import Message, ParsedMessage
-from backscroll.messages.contents import may_answer
+from backscroll.messages.call_ids import may_answer
 from backscroll.ports import Operation
 from backscroll.tokens.counts import Counts
 

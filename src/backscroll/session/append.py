@@ -10,9 +10,10 @@ from backscroll.history.groups import ALONE, GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
-from backscroll.messages.contents import may_answer
-from backscroll.messages.healing import is_in_chat, is_text
-from backscroll.messages.sendable_texts import check_texts, not_text
+from backscroll.messages.call_ids import may_answer
+from backscroll.messages.dialects.blocks import is_text
+from backscroll.messages.dialects.openai_chat import is_in_chat
+from backscroll.messages.shapes import check_texts, not_text
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.addition import Addition, with_tools
 from backscroll.session.state import SessionState

@@ -6,8 +6,8 @@ from typing import Any
 
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import load_group
-from backscroll.messages.contents import call_names
-from backscroll.messages.healing import is_object
+from backscroll.messages.call_ids import call_names
+from backscroll.messages.dialects.blocks import is_object
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter

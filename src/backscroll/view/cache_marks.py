@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from backscroll.errors import ConfigurationError
-from backscroll.messages import SYSTEM_ROLES, Message
+from backscroll.messages.parsed_message import SYSTEM_ROLES
+from backscroll.messages.parts import Message
 
 MOST = 4
 """Marks that the provider accepts in one request."""

@@ -11,12 +11,13 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.history.plan import Plan
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
+from backscroll.messages.dialects import open_ends
+from backscroll.messages.dialects.openai_chat import is_in_chat
 from backscroll.messages.heal_rules import HealRule
-from backscroll.messages.healing import healed, is_in_chat, is_suspect
-from backscroll.messages.items import kind_of
+from backscroll.messages.healing import healed, is_suspect
 from backscroll.messages.late_results import as_text
+from backscroll.messages.parts import kind_of
 from backscroll.messages.rewriter import answer_missing, leave_out
-from backscroll.messages.server_tools import open_ends
 from backscroll.view.rendering import WAITING, Edits, Find, frame, framed, placeholder, rewrite
 
 Sources = tuple[tuple[Entry, ...], ...]

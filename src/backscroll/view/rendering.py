@@ -22,10 +22,9 @@ from backscroll.history.plan import (
     untold,
 )
 from backscroll.history.recall_wording import RECALL
-from backscroll.messages import Message, Part
-from backscroll.messages.contents import call_names
+from backscroll.messages.call_ids import call_names
 from backscroll.messages.healing import encodable, is_complete
-from backscroll.messages.parts import Path
+from backscroll.messages.parts import Message, Part, Path
 from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
 from backscroll.messages.same_data import once
 from backscroll.tokens.counts import Count, Counts

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from backscroll.history.history import History
 from backscroll.history.plan import Gap, Plan
 from backscroll.history.ranges import covers
-from backscroll.messages.contents import is_content
+from backscroll.messages.dialects.gemini import is_content
 from backscroll.view.segment import SUMMARY, Segment
 
 

@@ -15,7 +15,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.plan import Gap, Native, PartEdit, Plan, untold
 from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable
-from backscroll.messages.contents import MODEL, is_content
+from backscroll.messages.dialects.gemini import MODEL, is_content
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import encodable
 from backscroll.messages.rewriter import must_alternate, plain, shape_among
