@@ -13,9 +13,10 @@ from backscroll.history.branch import Branch
 from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups, went_on
 from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
+from backscroll.messages.pairing import paired
 from backscroll.messages.parsed_message import ParsedMessage
-from backscroll.messages.parts import Message
-from backscroll.messages.reader import paired, read_message
+from backscroll.messages.parts import CallId, Message
+from backscroll.messages.reader import read_message
 from backscroll.tokens.counts import Counts
 
 
@@ -192,7 +193,7 @@ class History:
             yield seq, before
             before = None
 
-    def waiting(self, group: MessageGroup | None = None) -> list[str]:
+    def waiting(self, group: MessageGroup | None = None) -> list[CallId]:
         """Return the calls without a result, of one group or all."""
         return [call for call, each in self._turns.open() if group is None or each.group is group]
 
@@ -439,7 +440,7 @@ class History:
             newest=self.newest.first if self.newest else None,
             protected=tuple(sorted(marks.protected)),
             pins=tuple(self._pins.items()),
-            open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
+            open=tuple((call.record, group.first, seq, number) for call, (group, seq, number) in open_calls),
             groups=tuple(_group_mark(group) for group in groups.values()),
             kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
@@ -455,7 +456,9 @@ class History:
         groups = {each.first: _group(each) for each in saved.groups}
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
         self.evicted_length = len(self.branch)
-        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
+        self._turns.reopen(
+            (CallId.recorded(call), Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open
+        )
         for call, group_first in saved.serving:
             self._turns.serve(call, groups[group_first])
         self._turns.turns, self._turns.others = saved.turns, saved.others

@@ -7,7 +7,7 @@
 - `parsed_message.py` a message as it was read: role, flags and parts (text, reasoning, call, result, media, opaque)
 - `reader.py`      reads a message of any dialect
 - `dialects/`      one file a dialect: its blocks, roles, calls, results, usage, and what its provider refuses
-- `call_ids.py`    ids of calls, and which result answers which call
+- `pairing.py`     which result answers which call
 - `counted.py`     tokens that a provider counted
 - `healing.py`     a message without what its provider refuses, by the `heals` of the dialects
 - `heal_rules.py`  the names of what is healed
@@ -33,9 +33,10 @@ from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier, copy_message
 from backscroll.messages.dialects import speaker
 from backscroll.messages.dialects.response_items import holds_compaction, in_a_row
+from backscroll.messages.pairing import paired
 from backscroll.messages.parsed_message import SYSTEM_ROLES, Flags, ParsedMessage
 from backscroll.messages.parts import Media, Message, Part
-from backscroll.messages.reader import paired, read_message
+from backscroll.messages.reader import read_message
 from backscroll.messages.reasoning import without_reasoning
 from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import check_shape, read_new

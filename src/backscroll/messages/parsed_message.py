@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from backscroll.messages.inserted.pieces import Piece, Rank, pieces_of
-from backscroll.messages.parts import Part, Path
+from backscroll.messages.parts import NO_ID, CallId, Part, Path
 
 SYSTEM_ROLES = ("system", "developer")
 """`developer` is the newer name of the same role."""
@@ -51,7 +51,7 @@ class ParsedMessage:
         "rigid", "role", "served", "serves", "speaker", "tool_changes",
     )  # fmt: skip  # one list
 
-    def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
+    def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: CallId | None) -> None:
         self.role: str = role
         self.parts: tuple[Part, ...] = parts
         self.flags: Flags = flags
@@ -59,19 +59,21 @@ class ParsedMessage:
         """Signed reasoning, or calls that appear twice: the message stays whole or is removed whole."""
         self.is_sealed: bool = rigid and any(part.is_sealed for part in parts)
         """True if it holds signed or encrypted reasoning."""
-        self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
+        self.calls: tuple[CallId, ...] = tuple([part.id or NO_ID for part in parts if part.kind == "call"])
         """Ids of the tool calls, in order, except those that the same message answers."""
-        self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
+        self.results: tuple[tuple[CallId, Path], ...] = _results(parts, answers)
         """Ids of the calls answered here, each with the path of the answering block; () = the whole message."""
         if self.calls and self.results:
-            own = {answered for answered, _ in self.results}.intersection(self.calls)
+            # a response of Gemini with an id answers no call of its own content, which no provider takes
+            named = [answered for answered, _ in self.results if answered.function is None or answered.names_function]
+            own = set(named).intersection(self.calls)
             self.calls = tuple([call for call in self.calls if call not in own])
             self.results = tuple([result for result in self.results if result[0] not in own])
         self.by_name: bool = False
         """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
-        self.continues: tuple[str, ...] = ()
+        self.continues: tuple[CallId, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
-        self.fixed: tuple[str, ...] = ()
+        self.fixed: tuple[CallId, ...] = ()
         """Ids of calls whose results here are no text: an approval, the tools that a search found, a program's end."""
         self.serves: tuple[str, ...] = ()
         """Ids of calls of the provider's own tools without a result here: a later message may begin with it."""
@@ -115,7 +117,7 @@ class ParsedMessage:
     def _says_something(self) -> bool:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
 
-    def answering(self, calls: Sequence[str]) -> "ParsedMessage":
+    def answering(self, calls: Sequence[CallId]) -> "ParsedMessage":
         """Return the same reading with the ids of the calls that its results answer, one for each of `results`."""
         names = {path: call for (_, path), call in zip(self.results, calls, strict=True)}
         if all(call == name for call, (name, _) in zip(calls, self.results, strict=True)):
@@ -127,7 +129,7 @@ class ParsedMessage:
     def call_parts(self) -> list[Part]:
         """The parts of `calls`, in the same order."""
         calls = set(self.calls)  # a thousand calls in one message would be looked for a thousand times each
-        return [part for part in self.parts if part.kind == "call" and (part.id or "") in calls]
+        return [part for part in self.parts if part.kind == "call" and (part.id or NO_ID) in calls]
 
     @property
     def reasoning(self) -> tuple[int, ...]:
@@ -177,10 +179,10 @@ def _joined(pieces: Sequence[Piece], *ranks: Rank) -> str:
     return "\n".join(piece.text for piece in pieces if piece.rank in ranks and piece.text.strip()).strip()
 
 
-def _results(parts: tuple[Part, ...], answers: str | None) -> tuple[tuple[str, Path], ...]:
+def _results(parts: tuple[Part, ...], answers: CallId | None) -> tuple[tuple[CallId, Path], ...]:
     if answers:
         return ((answers, ()),)
-    found: dict[Path, str] = {}
+    found: dict[Path, CallId] = {}
     for part in parts:
         if part.id is not None and part.kind != "call" and (part.id or answers is None):
             found.setdefault(part.path[:2], part.id)

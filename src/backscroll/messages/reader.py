@@ -4,7 +4,6 @@ import re
 from collections.abc import Container, Sequence
 from typing import Any
 
-from backscroll.messages.call_ids import matched
 from backscroll.messages.dialects import BARE_READERS, FIELDS, READERS, TOOL_CHANGES, open_ends, speaker
 from backscroll.messages.dialects.blocks import id_of, opaque, plain
 from backscroll.messages.dialects.gemini import is_content, read_parts
@@ -19,28 +18,10 @@ from backscroll.messages.dialects.response_items import (
 )
 from backscroll.messages.dialects.responses import read_item
 from backscroll.messages.parsed_message import NO_FLAGS, Flags, ParsedMessage
-from backscroll.messages.parts import Block, Kind, Part, Path, compact, is_compaction, kind_of
+from backscroll.messages.parts import Block, CallId, Kind, Part, Path, compact, is_compaction, kind_of
 
 _NO_NAME = re.compile(r"[^\w.@+-]+")
 _NAME = 40  # characters of a speaker's name: `view/escaping.py` knows labels with such names
-
-
-def paired(readings: Sequence[ParsedMessage]) -> Sequence[ParsedMessage]:
-    """Return the readings of a group in order, each result with the id of its call."""
-    if not any(reading.by_name for reading in readings):
-        return readings
-    found: list[ParsedMessage] = []
-    waiting: list[tuple[tuple[int, int], str]] = []
-    for at, given in enumerate(readings):
-        reading = given
-        if given.by_name:
-            reading = given.answering(matched([name for name, _ in given.results], waiting))
-        for name, _ in reading.results:
-            nearest = next((each for each in sorted(waiting) if each[1] == name), None)
-            waiting = [each for each in waiting if each is not nearest]
-        waiting += [((-at, number), call) for number, call in enumerate(reading.calls)]
-        found.append(reading)
-    return found
 
 
 _CALLS = ("tool_call", "tool_use", "function_call", "custom_tool_call")
@@ -122,7 +103,7 @@ def _read_content(message: dict[str, Any]) -> ParsedMessage:
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     parts = _by_rank(read_parts(message["parts"]), speaker(message), flags)
     reading = ParsedMessage(speaker(message), tuple(parts), flags, any(part.is_sealed for part in parts), None)
-    reading.by_name = bool(reading.results)
+    reading.by_name = any(answered.names_function for answered, _ in reading.results)
     if type(message["parts"]) is list and any(part.kind == "opaque" for part in parts):
         reading.serves, reading.served = open_ends(message["parts"])
     return reading
@@ -164,7 +145,7 @@ def _repeats_calls(content: list[Any]) -> bool:
 # -- blocks --
 
 
-def _read_blocks(content: list[Any], answers: str | None, listed: Container[str | None]) -> list[Part]:
+def _read_blocks(content: list[Any], answers: CallId | None, listed: Container[CallId | None]) -> list[Part]:
     """Return the parts of a content list.
 
     Args:
@@ -187,14 +168,14 @@ def _read_blocks(content: list[Any], answers: str | None, listed: Container[str 
     return parts
 
 
-def _listed(block: Block, listed: Container[str | None]) -> bool:
+def _listed(block: Block, listed: Container[CallId | None]) -> bool:
     kind = block.get("type")
     if kind in ("tool_call", "tool_use"):
         return id_of(block.get("id")) in listed
     return kind in ("function_call", "custom_tool_call") and id_of(block.get("call_id")) in listed
 
 
-def _read_block(block: Block, path: Path, answers: str | None) -> list[Part]:
+def _read_block(block: Block, path: Path, answers: CallId | None) -> list[Part]:
     kind = block.get("type")
     if type(kind) is str:
         if reader := READERS.get(kind):
@@ -206,7 +187,7 @@ def _read_block(block: Block, path: Path, answers: str | None) -> list[Part]:
     return [opaque(block, path, answers)]
 
 
-def _read_inner(block: Any, path: Path, answers: str | None) -> list[Part]:
+def _read_inner(block: Any, path: Path, answers: CallId | None) -> list[Part]:
     return _read_block(block, path, answers) if type(block) is dict else [plain(block, path, answers)]
 
 

@@ -187,7 +187,7 @@ def _result(message: Message, call: Part, text: str) -> Message:
         return result_message(call, text)  # LangChain lists calls as items among other blocks
     if dialect.make_result is None:
         return result_message(call, text)  # so hosts answer their blocks
-    return dialect.make_result(block, call.id or "", text)
+    return dialect.make_result(block, str(call.id or ""), text)
 
 
 def _is_result(block: Any) -> bool:

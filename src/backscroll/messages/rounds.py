@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from backscroll.messages.call_ids import matched
 from backscroll.messages.dialects import DIALECTS, blocks_key
 from backscroll.messages.dialects.gemini import is_content, numbered_calls
+from backscroll.messages.pairing import matched
 from backscroll.messages.parsed_message import ParsedMessage
-from backscroll.messages.parts import Message
+from backscroll.messages.parts import CallId, Message
 
 
 class Arranged(NamedTuple):
@@ -58,7 +58,7 @@ def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
 def arranged(messages: Sequence[Message]) -> Arranged:
     """Order the messages of a group: each round's results in one message behind its calls."""
     slots: list[_Slot] = []
-    waiting: dict[str, list[_Slot]] = {}
+    waiting: dict[CallId, list[_Slot]] = {}
     for number, message in enumerate(messages):
         blocks = _blocks(message) if message["role"] in ("user", "tool") else None
         if blocks is None or not any(map(_answered, blocks)):
@@ -80,13 +80,13 @@ def arranged(messages: Sequence[Message]) -> Arranged:
 
 
 def _share_out(
-    message: Message, number: int, blocks: Sequence[Any], slots: list[_Slot], waiting: dict[str, list[_Slot]]
+    message: Message, number: int, blocks: Sequence[Any], slots: list[_Slot], waiting: dict[CallId, list[_Slot]]
 ) -> None:
     """Assign each result to the call that it answers; the rest of the message goes with the last of them."""
     rest: list[Any] = []
     last = -1
     for block, call in zip(blocks, _named(message, blocks, waiting), strict=True):
-        answered = waiting.get(call or "")
+        answered = None if call is None else waiting.get(call)
         if not answered or call is None:
             rest.append(block)
             continue
@@ -100,7 +100,7 @@ def _share_out(
         slots[last].take(block, number, message, result=False)
 
 
-def _named(message: Message, blocks: Sequence[Any], waiting: dict[str, list[_Slot]]) -> list[str | None]:
+def _named(message: Message, blocks: Sequence[Any], waiting: dict[CallId, list[_Slot]]) -> list[CallId | None]:
     """Return the id of the call that each block answers; None for blocks that answer none."""
     names = [_answered(block) for block in blocks]
     if not is_content(message):
@@ -119,12 +119,12 @@ _ANSWERS = tuple(each.answer for each in DIALECTS)
 _CALLS = tuple(each.call for each in DIALECTS)
 
 
-def _answered(block: Any) -> str | None:
+def _answered(block: Any) -> CallId | None:
     """Return the id of the call that a block answers; None for any other block."""
     return next((found for of in _ANSWERS if (found := of(block)) is not None), None)
 
 
-def _calls(message: Message) -> list[str]:
+def _calls(message: Message) -> list[CallId]:
     if is_content(message):
         return [call for _, _, _, call in numbered_calls(message["parts"])]
     content = message.get("content")

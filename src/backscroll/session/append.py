@@ -10,7 +10,6 @@ from backscroll.history.groups import ALONE, GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
-from backscroll.messages.call_ids import may_answer
 from backscroll.messages.dialects.blocks import is_text
 from backscroll.messages.dialects.openai_chat import is_in_chat
 from backscroll.messages.shapes import check_texts, not_text
@@ -159,9 +158,9 @@ def add(state: SessionState, addition: Addition) -> None:
         state.pending_notifications.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
     entry = state.history.append(event, reading)
     state.follow(event)
-    unknown = [reading.results[index][0] for index, tool, _ in event.late if not tool]
+    unknown = [str(reading.results[index][0]) for index, tool, _ in event.late if not tool]
     if unknown:
-        payload = {"seq": entry.seq, "ids": unknown, "open": state.history.waiting()}
+        payload = {"seq": entry.seq, "ids": unknown, "open": [call.record for call in state.history.waiting()]}
         state.pending_notifications.append((events.ORPHAN_RESULT, payload))
     if state.listened_to:
         length = sum([len(part.text) for part in reading.parts])
@@ -206,19 +205,20 @@ def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, o
     stored = [reading for _, reading, _ in read if not passing(reading)]
     calls = {call for reading in stored for call in reading.calls}
     answers = [answer for reading in stored for answer, _ in reading.results]
-    answered = [answer for answer in answers if not any(may_answer(answer, call) for call in calls)]
+    answered = [answer for answer in answers if not any(answer.may_mean(call) for call in calls)]
     newest, last = history.newest, history.last
     if stored and newest is not None and newest.open_calls and newest.first in theirs:
         waiting = history.waiting(newest)
-        if not any(may_answer(answer, call) for answer in answered for call in waiting):
+        if not any(answer.may_mean(call) for answer in answered for call in waiting):
+            names = [call.record for call in waiting]
             return (
-                f"the calls {waiting} of another writer wait for their results: append again when these are there; if "
+                f"the calls {names} of another writer wait for their results: append again when these are there; if "
                 "that writer is gone, append the results, or rewind to before the calls"
             )
     if not stored or not outrun:
         return None
     open_calls = set(history.waiting()) if answered else set()
-    if gone := [name for name in answered if not any(may_answer(name, call) for call in open_calls)]:
+    if gone := [name for name in answered if not any(name.may_mean(call) for call in open_calls)]:
         return f"the calls {gone} were answered by another writer, or taken back"
     if last is None or last.seq not in theirs or last.reading.role != "assistant" or last.reading.calls:
         return None

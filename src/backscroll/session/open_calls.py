@@ -6,7 +6,6 @@ from typing import Any
 
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import load_group
-from backscroll.messages.call_ids import call_names
 from backscroll.messages.dialects.blocks import is_object
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
@@ -50,7 +49,7 @@ def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
 def _open_call(history: History, entry: Entry, number: int) -> OpenCall:
     part = entry.reading.call_parts[number]
     return OpenCall(
-        call_names(part.id or "")[1],
+        "" if part.id is None else part.id.given,
         part.name or "",
         json.loads(part.text) if is_object(part.text) else part.text,
         entry.seq,

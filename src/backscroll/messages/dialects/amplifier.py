@@ -8,10 +8,10 @@ from typing import Any
 
 from backscroll.messages.dialects.blocks import cleaned, id_of, read_call, with_object
 from backscroll.messages.dialects.dialect import Dialect, Heal
-from backscroll.messages.parts import Block, Inner, Part, Path, compact
+from backscroll.messages.parts import Block, CallId, Inner, Part, Path, compact
 
 
-def _tool_call(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _tool_call(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     return read_call(block, path, id_of(block.get("id")))
 
 

@@ -21,7 +21,7 @@ from backscroll.messages.dialects.blocks import (
     without_blank_texts,
 )
 from backscroll.messages.dialects.dialect import Dialect, Heal, text_block
-from backscroll.messages.parts import Block, Form, Inner, Media, Part, Path, Reader, compact, kind_of
+from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Part, Path, Reader, compact, kind_of
 from backscroll.messages.same_data import without_copies
 
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
@@ -34,7 +34,7 @@ OF_RESPONSES = ("role", "content", "name", "metadata", "cache_control")
 # -- read --
 
 
-def _thinking(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _thinking(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     text = block.get("thinking")
     form: Form = "fixed" if block.get("signature") or block.get("content") else "string"
     if type(text) is not str:
@@ -42,11 +42,11 @@ def _thinking(block: Block, path: Path, answers: str | None, inner: Inner) -> li
     return [Part("reasoning", (*path, "thinking"), text, form)]
 
 
-def _tool_use(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _tool_use(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     return read_call(block, path, id_of(block.get("id")))
 
 
-def _tool_result(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _tool_result(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     """Read `tool_use_id` and `content`, and what Amplifier has in a block of the same type."""
     answered = id_of(block.get("tool_use_id", block.get("tool_call_id")))
     if "output" in block and "content" not in block:
@@ -59,7 +59,7 @@ def _tool_result(block: Block, path: Path, answers: str | None, inner: Inner) ->
 def _sourced(kind: str) -> Reader:
     """Return a reader of images and documents: `source` is base64 data, a URL, a file id or plain text."""
 
-    def read(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+    def read(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
         source = block.get("source")
         if type(source) is not dict:
             return [Part("media", path, "", "typed", answers, None, Media(kind, None))]
@@ -73,12 +73,12 @@ def _sourced(kind: str) -> Reader:
     return read
 
 
-def _call(block: Any) -> str | None:
-    return str(block.get("id") or "") if kind_of(block) == "tool_use" else None
+def _call(block: Any) -> CallId | None:
+    return CallId(block.get("id") or "") if kind_of(block) == "tool_use" else None
 
 
-def _answer(block: Any) -> str | None:
-    return str(block.get("tool_use_id") or "") if kind_of(block) == "tool_result" else None
+def _answer(block: Any) -> CallId | None:
+    return CallId(block.get("tool_use_id") or "") if kind_of(block) == "tool_result" else None
 
 
 def _server_call(block: Any) -> str | None:

@@ -20,7 +20,7 @@ from backscroll.messages.dialects.blocks import (
     without_blank_texts,
 )
 from backscroll.messages.dialects.dialect import Dialect, Heal
-from backscroll.messages.parts import Block, Form, Inner, Media, Message, Part, Path, Reader, compact
+from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message, Part, Path, Reader, compact
 from backscroll.messages.same_data import without_copies
 
 _KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
@@ -39,25 +39,25 @@ def _detects(message: Message) -> bool:
 # -- read --
 
 
-def _json(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _json(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     return [Part("opaque" if answers is None else "result", path, compact(block["json"]), "bare", answers)]
 
 
-def _tool_use(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _tool_use(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     call = block["toolUse"]
     if type(call) is not dict:
         return [opaque(block, path, answers)]
     return read_call(call, (*path, "toolUse"), id_of(call.get("toolUseId")))
 
 
-def _tool_result(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _tool_result(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     result = block["toolResult"]
     if type(result) is not dict:
         return [opaque(block, path, answers)]
     return read_result(result, (*path, "toolResult", "content"), id_of(result.get("toolUseId")), inner)
 
 
-def _reasoning(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _reasoning(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     reasoning = block["reasoningContent"]
     said = reasoning.get("reasoningText") if type(reasoning) is dict else None
     if type(said) is not dict or type(said.get("text")) is not str:
@@ -69,7 +69,7 @@ def _reasoning(block: Block, path: Path, answers: str | None, inner: Inner) -> l
 def _media(kind: str) -> Reader:
     """Return a reader of blocks whose `source` holds bytes, a URL, or a document's text or blocks of text."""
 
-    def read(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+    def read(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
         held = block[kind]
         source = held.get("source") if type(held) is dict else None
         source = source if type(source) is dict else {}
@@ -87,14 +87,14 @@ def _media(kind: str) -> Reader:
     return read
 
 
-def _call(block: Any) -> str | None:
+def _call(block: Any) -> CallId | None:
     use = block.get("toolUse") if type(block) is dict else None
-    return str(use.get("toolUseId") or "") if type(use) is dict else None
+    return CallId(use.get("toolUseId") or "") if type(use) is dict else None
 
 
-def _answer(block: Any) -> str | None:
+def _answer(block: Any) -> CallId | None:
     result = block.get("toolResult") if type(block) is dict else None
-    return str(result.get("toolUseId") or "") if type(result) is dict else None
+    return CallId(result.get("toolUseId") or "") if type(result) is dict else None
 
 
 # -- write --

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
-from backscroll.messages.parts import Block, Form, Inner, Kind, Media, Part, Path, Reader, compact
+from backscroll.messages.parts import Block, CallId, Form, Inner, Kind, Media, Part, Path, Reader, compact
 
 EMPTY_RESULT = "[empty result]"
 
 
-def id_of(value: Any) -> str:
-    """Return an id; empty where it is no text."""
-    return value if type(value) is str else ""
+def id_of(value: Any) -> CallId:
+    """Return the id of a call; empty where it is no text."""
+    return CallId(value if type(value) is str else "")
 
 
 # -- send --
@@ -67,7 +67,7 @@ def differs(left: Block, given: Block) -> bool:
 # -- read --
 
 
-def plain(value: Any, path: Path, answers: str | None) -> Part:
+def plain(value: Any, path: Path, answers: CallId | None) -> Part:
     """Read what is no block."""
     kind: Kind = "text" if answers is None else "result"
     if type(value) is str:
@@ -75,14 +75,14 @@ def plain(value: Any, path: Path, answers: str | None) -> Part:
     return Part("opaque" if answers is None else "result", path, compact(value), "value", answers)
 
 
-def opaque(block: Block, path: Path, answers: str | None) -> Part:
+def opaque(block: Block, path: Path, answers: CallId | None) -> Part:
     """Read a block that no dialect knows."""
     if set(block) <= {"cachePoint", "cache_control", "type"}:
         return Part("opaque", path, "", "fixed", answers)  # a marker for the provider: no tokens
     return Part("opaque", path, compact(block), "fixed", answers)
 
 
-def read_text(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def read_text(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     """Read a block of text."""
     text = block.get("text")
     if type(text) is not str:
@@ -90,12 +90,12 @@ def read_text(block: Block, path: Path, answers: str | None, inner: Inner) -> li
     return [Part("text" if answers is None else "result", (*path, "text"), text, "string", answers)]
 
 
-def read_sealed_reasoning(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def read_sealed_reasoning(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     """Read redacted or encrypted reasoning, which the provider accepts unchanged or not at all."""
     return [Part("reasoning", path, compact(block), "fixed")]
 
 
-def read_call(call: Block, path: Path, known: str) -> list[Part]:
+def read_call(call: Block, path: Path, known: CallId) -> list[Part]:
     """Read a call whose `input` is an object. `path`: that of the call."""
     name, arguments = call.get("name"), call.get("input")
     form: Form = "mapping" if type(arguments) is dict else "fixed"
@@ -103,7 +103,7 @@ def read_call(call: Block, path: Path, known: str) -> list[Part]:
     return [Part("call", (*path, "input"), text, form, known, name if type(name) is str else None)]
 
 
-def read_result(block: Block, path: Path, answered: str, inner: Inner) -> list[Part]:
+def read_result(block: Block, path: Path, answered: CallId, inner: Inner) -> list[Part]:
     """Read the content of a result. `path`: that of the content."""
     content = block.get("content")
     if type(content) is str:
@@ -121,7 +121,7 @@ def read_result(block: Block, path: Path, answered: str, inner: Inner) -> list[P
 def picture(form: Form) -> Reader:
     """Return a reader of OpenAI's images: a URL, by itself or in an object."""
 
-    def read(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+    def read(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
         target = block.get("image_url")
         url = target.get("url") if type(target) is dict else target
         data = url if type(url) is str and url.startswith("data:") else None
@@ -133,7 +133,7 @@ def picture(form: Form) -> Reader:
 def document(form: Form) -> Reader:
     """Return a reader of OpenAI's files: their data, by itself or in an object."""
 
-    def read(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+    def read(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
         file = block.get("file")
         data = file.get("file_data") if type(file) is dict else block.get("file_data")
         return [Part("media", path, "", form, answers, None, Media("document", data if type(data) is str else None))]

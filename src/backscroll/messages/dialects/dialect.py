@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from backscroll.messages.counted import Counted
 from backscroll.messages.heal_rules import HealRule
-from backscroll.messages.parts import Block, Form, Message, Part, Reader
+from backscroll.messages.parts import Block, CallId, Form, Message, Part, Reader
 
 
 class Heal(NamedTuple):
@@ -68,9 +68,9 @@ class Dialect:
     """Readers of what a message holds outside its blocks, by key."""
     carriers: tuple[str, ...] = ()
     """Keys outside the blocks with which a message is not empty."""
-    call: Callable[[Any], str | None] = _none
+    call: Callable[[Any], CallId | None] = _none
     """The id of the call that a block makes; `None` if it makes none."""
-    answer: Callable[[Any], str | None] = _none
+    answer: Callable[[Any], CallId | None] = _none
     """The id of the call that a block answers."""
     server_call: Callable[[Any], str | None] = _none
     """The id of the call of a provider's own tool that a block makes."""

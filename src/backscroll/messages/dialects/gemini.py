@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.call_ids import answer_key, call_key
 from backscroll.messages.counted import Counted, count, first, within
 from backscroll.messages.dialects.blocks import differs, each, id_of, is_blank
 from backscroll.messages.dialects.dialect import Dialect, Heal
-from backscroll.messages.parts import Block, Form, Media, Message, Part, Path, compact
+from backscroll.messages.parts import Block, CallId, Form, Media, Message, Part, Path, compact
 
 MODEL = "model"
 """The role of the model's contents; other dialects write `assistant`."""
@@ -84,7 +83,7 @@ def _read(part: Block, path: Path, *, fixed: bool) -> list[Part]:
     return [Part("opaque", path, compact(left), "fixed")] if left else []
 
 
-def _call(path: Path, key: str, call: Block, known: str, *, fixed: bool) -> Part:
+def _call(path: Path, key: str, call: Block, known: CallId, *, fixed: bool) -> Part:
     name, arguments = call.get("name"), call.get("args")
     form: Form = "mapping" if type(arguments) is dict and not fixed else "fixed"
     text = "" if arguments is None else compact(arguments)
@@ -108,7 +107,7 @@ def _response(part: Block, path: Path, fixed: bool) -> list[Part]:
 
 
 def _result(response: Block, path: Path, fixed: bool) -> list[Part]:
-    answered = answer_key(response)
+    answered = _answered(response)
     media = response.get("parts")
     shown = [
         _media_of(each, (*path, "parts", number), answered, "inline")
@@ -117,7 +116,7 @@ def _result(response: Block, path: Path, fixed: bool) -> list[Part]:
     return [_output(response.get("response"), (*path, "response"), answered, fixed), *shown]
 
 
-def _output(response: Any, path: Path, answered: str, fixed: bool) -> Part:
+def _output(response: Any, path: Path, answered: CallId, fixed: bool) -> Part:
     """Read what a function returned. What replaces it stays an object."""
     if type(response) is not dict or not response:
         return Part("result", path, "" if not response else compact(response), "fixed", answered)
@@ -133,7 +132,7 @@ def _media(part: Block, path: Path, fixed: bool) -> list[Part]:
     return [_media_of(part, path, None, "fixed" if fixed else "bare")]
 
 
-def _media_of(part: Any, path: Path, answered: str | None, form: Form) -> Part:
+def _media_of(part: Any, path: Path, answered: CallId | None, form: Form) -> Part:
     """Read media as bytes or as an address, in a content or in a response."""
     found = held(part, _MEDIA)
     blob: Block = {} if found is None else found[1]
@@ -153,7 +152,7 @@ _READERS: dict[str, Callable[[Block, Path, bool], list[Part]]] = {
 }
 
 
-def numbered_calls(parts: Any) -> Iterator[tuple[int, str, Block, str]]:
+def numbered_calls(parts: Any) -> Iterator[tuple[int, str, Block, CallId]]:
     """Yield the calls of a content: the number of the part, its key, the call and the call's id."""
     named: dict[str, int] = {}
     for number, part in enumerate(parts if type(parts) is list else ()):
@@ -161,17 +160,23 @@ def numbered_calls(parts: Any) -> Iterator[tuple[int, str, Block, str]]:
         if found is None:
             continue
         key, call = found
-        same = 0
-        if not id_of(call.get("id")):
-            name = id_of(call.get("name"))
-            same, named[name] = named.get(name, 0), named.get(name, 0) + 1
-        yield number, key, call, call_key(call, same)
+        name, known = str(id_of(call.get("name"))), id_of(call.get("id"))
+        if known:
+            yield number, key, call, CallId.of_function(name, known)
+            continue
+        yield number, key, call, CallId.of_function(name, number=named.get(name, 0))
+        named[name] = named.get(name, 0) + 1
 
 
-def answer_of(part: Any) -> str | None:
+def _answer(part: Any) -> CallId | None:
     """Return the id of the call that a part answers; `None` if it is no response."""
     found = held(part, RESPONSES)
-    return None if found is None else answer_key(found[1])
+    return None if found is None else _answered(found[1])
+
+
+def _answered(response: Block) -> CallId:
+    """Return what a response names: the `id` of its call, or its function alone."""
+    return CallId.of_function(str(id_of(response.get("name"))), id_of(response.get("id")))
 
 
 def _server_call(part: Any) -> str | None:
@@ -324,7 +329,7 @@ GEMINI = Dialect(
     typed=False,
     roles={MODEL: "assistant"},
     detects=is_content,
-    answer=answer_of,
+    answer=_answer,
     server_call=_server_call,
     server_answer=_server_answer,
     put={"output": _output_text, "inline": _inline_text},

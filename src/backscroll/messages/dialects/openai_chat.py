@@ -25,7 +25,7 @@ from backscroll.messages.dialects.blocks import (
     unless_blank,
 )
 from backscroll.messages.dialects.dialect import Dialect, Heal, text_block, unchanged
-from backscroll.messages.parts import Block, Form, Inner, Media, Message, Part, Path, compact
+from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message, Part, Path, compact
 
 _IN_CHAT = (("function", "arguments"), ("function_call", "arguments"))
 """Where a call's arguments are, which are a text here."""
@@ -44,9 +44,11 @@ def is_in_chat(call: Part) -> bool:
     return call.path[-2:] in _IN_CHAT
 
 
-def answered_by(message: Message, role: str) -> str:
+def answered_by(message: Message, role: str) -> CallId:
     """Return the id of the call that a whole message answers. `role`: one of `ANSWERING`."""
-    return id_of(message.get("tool_call_id")) if role == "tool" else f"function:{message.get('name') or ''}"
+    if role == "tool":
+        return id_of(message.get("tool_call_id"))
+    return CallId.of_function(str(message.get("name") or ""))
 
 
 def read_calls(message: Message) -> list[Part]:
@@ -63,11 +65,11 @@ def read_calls(message: Message) -> list[Part]:
         parts.append(_call(holder, (*path, inner) if inner else path, id_of(call.get("id"))))
     legacy = message.get("function_call")
     if type(legacy) is dict:
-        parts.append(_call(legacy, ("function_call",), f"function:{legacy.get('name') or ''}"))
+        parts.append(_call(legacy, ("function_call",), CallId.of_function(str(legacy.get("name") or ""))))
     return parts
 
 
-def _call(holder: Block, path: Path, call_id: str) -> Part:
+def _call(holder: Block, path: Path, call_id: CallId) -> Part:
     name = holder.get("name") or holder.get("tool")
     key = "input" if "input" in holder and "arguments" not in holder else "arguments"
     arguments = holder.get(key)
@@ -79,14 +81,14 @@ def _call(holder: Block, path: Path, call_id: str) -> Part:
     return Part("call", (*path, key), "" if arguments is None else compact(arguments), form, call_id, name)
 
 
-def _refusal(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _refusal(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     text = block.get("refusal")
     if type(text) is not str:
         return [opaque(block, path, answers)]
     return [Part("text", (*path, "refusal"), text, "string", answers)]
 
 
-def _input_audio(block: Block, path: Path, answers: str | None, inner: Inner) -> list[Part]:
+def _input_audio(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     audio = block.get("input_audio")
     data = audio.get("data") if type(audio) is dict else None
     return [Part("media", path, "", "typed", answers, None, Media("audio", data if type(data) is str else None))]
@@ -107,8 +109,8 @@ def result_message(call: Part, text: str) -> Message:
     """Return the message that answers a call outside the content."""
     if call.path[0] == "function_call":
         # The name within the id: older versions stored a call with its name under `tool`, which its id lacks.
-        return {"role": "function", "name": (call.id or "")[len("function:") :], "content": text}
-    return {"role": "tool", "tool_call_id": call.id or "", "content": text}
+        return {"role": "function", "name": "" if call.id is None else call.id.function, "content": text}
+    return {"role": "tool", "tool_call_id": str(call.id or ""), "content": text}
 
 
 # -- heal --

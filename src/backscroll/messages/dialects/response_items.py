@@ -9,7 +9,7 @@ openai 3.54.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backscroll.messages.parts import Message, is_compaction, kind_of
+from backscroll.messages.parts import CallId, Message, is_compaction, kind_of
 
 Item = dict[str, Any]
 
@@ -149,19 +149,19 @@ def _bare(message: object) -> Item | None:
     return item if is_item(item) else None
 
 
-def call_id(item: Item) -> str:
+def call_id(item: Item) -> CallId:
     """Return the id by which a call and its output find each other; empty if there is none."""
     kind = item["type"]
     key = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}.get(kind, "call_id")
     found = item.get(key)
     if found is None and kind == "local_shell_call_output":
         found = item.get("id")  # it has no `call_id`: its `id` is the call's
-    return found if type(found) is str else ""
+    return CallId(found if type(found) is str else "")
 
 
-def programs_of(items: Sequence[Any]) -> tuple[str, ...]:
+def programs_of(items: Sequence[Any]) -> tuple[CallId, ...]:
     """Return the ids of earlier programs that make calls among these items. Such a call belongs to its program."""
     own = {call_id(item) for item in items if kind_of(item) == "program"}
     callers = [item["caller"] for item in items if kind_of(item) in PAIRS and type(item.get("caller")) is dict]
     found = {caller.get("caller_id"): None for caller in callers if caller.get("type") == "program"}
-    return tuple([name for name in found if type(name) is str and name not in own])
+    return tuple([CallId(name) for name in found if type(name) is str and name not in own])

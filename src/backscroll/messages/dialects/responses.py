@@ -35,7 +35,7 @@ from backscroll.messages.dialects.response_items import (
     is_envelope,
     is_item,
 )
-from backscroll.messages.parts import Block, Inner, Kind, Media, Message, Part, Path, compact, kind_of
+from backscroll.messages.parts import Block, CallId, Inner, Kind, Media, Message, Part, Path, compact, kind_of
 
 OTHERS_ANSWER = ("mcp_approval_request", "program")
 """Items that the user or the provider answers, so that a request may end with them."""
@@ -71,7 +71,7 @@ def read_item(item: Item, path: Path, inner: Inner) -> list[Part] | None:
     return None
 
 
-def _call(item: Item, path: Path, call: str) -> Part:
+def _call(item: Item, path: Path, call: CallId) -> Part:
     kind, name = item["type"], item.get("name")
     name = name if type(name) is str else None
     if kind == "function_call":
@@ -90,7 +90,7 @@ def _call(item: Item, path: Path, call: str) -> Part:
     return Part("call", (*path, key), asked if type(asked) is str else compact(asked), "fixed", call, tool)
 
 
-def _output(item: Item, path: Path, call: str, inner: Inner) -> list[Part]:
+def _output(item: Item, path: Path, call: CallId, inner: Inner) -> list[Part]:
     kind = item["type"]
     if kind == "computer_call_output":
         shown = item.get("output")
@@ -105,7 +105,7 @@ def _output(item: Item, path: Path, call: str, inner: Inner) -> list[Part]:
     return _content(item.get("output"), (*path, "output"), call, inner)
 
 
-def _streams(chunks: list[Any], path: Path, call: str) -> list[Part]:
+def _streams(chunks: list[Any], path: Path, call: CallId) -> list[Part]:
     """Read what a shell printed: `stdout` and `stderr` of each command."""
     found = [
         Part("result", (*path, number, key), chunk[key], "string", call)
@@ -116,7 +116,7 @@ def _streams(chunks: list[Any], path: Path, call: str) -> list[Part]:
     return found or [Part("result", path, "", "fixed", call)]
 
 
-def _content(content: Any, path: Path, call: str | None, inner: Inner) -> list[Part]:
+def _content(content: Any, path: Path, call: CallId | None, inner: Inner) -> list[Part]:
     """Read a text, a list of blocks, or any other value."""
     kind: Kind = "text" if call is None else "result"
     if type(content) is str:
@@ -128,11 +128,11 @@ def _content(content: Any, path: Path, call: str | None, inner: Inner) -> list[P
     return [Part("opaque" if call is None else "result", path, compact(content), "value", call)]
 
 
-def _call_of(block: Any) -> str | None:
+def _call_of(block: Any) -> CallId | None:
     return call_id(block) if kind_of(block) in PAIRS else None
 
 
-def _answer_of(block: Any) -> str | None:
+def _answer_of(block: Any) -> CallId | None:
     return call_id(block) if kind_of(block) in OUTPUTS else None
 
 
