@@ -5,6 +5,7 @@ block, as everything in this room. Sources: "Errors" and "Handling stop reasons"
 types of openai 3.54, botocore's model of `Converse`, and `Part` of google-genai 2.34.
 """
 
+import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -52,6 +53,16 @@ def is_complete(part: Part) -> bool:
     return is_object(part.text)
 
 
+def want_texts(parts: Iterable[Part]) -> bool:
+    """Return whether a provider takes only texts as results of these calls: those of chat completions."""
+    return any(part.kind == "call" and is_in_chat(part) for part in parts)
+
+
+def arguments_of(call: Part) -> Any:
+    """Return the arguments of a call as an object; as they are where they are none."""
+    return json.loads(call.text) if is_object(call.text) else call.text
+
+
 def _takes_text(call: Part) -> bool:
     """Return whether the arguments of a call may have to be a text: in chat completions, and in items."""
     return is_in_chat(call) or (call.path[0] == "content" and call.path[-1] == "arguments")
@@ -96,19 +107,19 @@ def _without_copies(message: Message, rules: dict[HealRule, None]) -> Message:
     return replace(message, reading, texts)
 
 
-def healed(message: Message, *, chat: bool = False, alone: Collection[str] = ()) -> Healed:
+def healed(message: Message, *, texts: bool = False, alone: Collection[str] = ()) -> Healed:
     """Return a message without what providers refuse.
 
     Args:
         message: The message as it would be sent.
-        chat: Its results answer calls in the shape of OpenAI's chat completions, which takes texts only.
+        texts: Its results must be texts.
         alone: Ids of server tools whose call or result is in no other message of the view.
     """
     rules: dict[HealRule, None] = {}
     if _has_lone(message):
         message, rules["lone_surrogate"] = _encodable(message), None
     message = _without_copies(message, rules)
-    healer = _Healer(rules, chat, alone)
+    healer = _Healer(rules, texts, alone)
     found = healer.contents(message) if is_content(message) else healer.message(message)
     if found is not None and not rules:
         return Healed(message, ())
@@ -150,8 +161,8 @@ _OF_MESSAGES = [heal for dialect in DIALECTS for heal in dialect.heals if not he
 class _Healer:
     """Heals one message, and notes the rules that it needed."""
 
-    def __init__(self, rules: dict[HealRule, None], chat: bool, alone: Collection[str]) -> None:
-        self._rules, self._chat, self._alone = rules, chat, alone
+    def __init__(self, rules: dict[HealRule, None], texts: bool, alone: Collection[str]) -> None:
+        self._rules, self._texts, self._alone = rules, texts, alone
 
     def message(self, message: Message) -> Message | None:
         role, given = message["role"], message
@@ -234,7 +245,7 @@ class _Healer:
         if type(content) is list and is_text(content):
             left = self._blocks(content, "content") or ([text_block(EMPTY_RESULT)] if content else [])
             return message if left == content else {**message, "content": left}
-        if not self._chat or type(content) is str:
+        if not self._texts or type(content) is str:
             return message
         self._rules["result_not_text"] = None
         return as_json(message, "content")

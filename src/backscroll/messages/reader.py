@@ -73,6 +73,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     if type(content) is list and any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
     name = _name_of(message) if answers is None else ""
+    role = role if answers is None else "tool"
     reading = ParsedMessage(role, tuple(_by_rank(parts, role, flags) + calls), flags, rigid, answers)
     reading.speaker = name
     if type(content) is list:

@@ -4,16 +4,18 @@ A message of another shape would count as almost nothing, and models could not r
 never be answered, so a provider would reject every later request. Stored messages are not checked again.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll.errors import MessageError
 from backscroll.messages.dialects import CARRIERS, dialect_of_block
+from backscroll.messages.dialects.blocks import is_text
 from backscroll.messages.dialects.gemini import RESPONSES, held, is_content
 from backscroll.messages.dialects.gemini import ROLES as CONTENT_ROLES
 from backscroll.messages.dialects.openai_chat import is_in_chat
 from backscroll.messages.dialects.response_items import is_envelope
 from backscroll.messages.parsed_message import ParsedMessage
-from backscroll.messages.parts import Message, kind_of
+from backscroll.messages.parts import Message, Part, kind_of
 from backscroll.messages.reader import read_message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -159,6 +161,22 @@ def check_texts(message: Message, reading: ParsedMessage) -> None:
         if (fault := dialect_of_block(block).refuses(block)) is not None:
             key, value = fault
             raise MessageError(not_text(f"`{key}` of the block at content[{number}]", value))
+
+
+def answers_with_value(message: Message, reading: ParsedMessage) -> bool:
+    """Return whether a whole message is a result, and one that is no text."""
+    return reading.role == "tool" and not is_text(message.get("content"))
+
+
+def check_value(message: Message, reading: ParsedMessage, calls: Sequence[Part]) -> None:
+    """Check a result that is no text against the calls that it may answer.
+
+    Raises:
+        MessageError: It answers a call in the shape of chat completions. Hosts with other calls may append any value.
+    """
+    answered = {name for name, _ in reading.results}
+    if any(part.id in answered and is_in_chat(part) for part in calls):
+        raise MessageError(not_text("the content of the tool message", message.get("content")))
 
 
 def _value(message: Message, path: tuple[str | int, ...]) -> Any:

@@ -12,8 +12,7 @@ def tool_definition(format: str) -> dict[str, object]:
     """Return the definition of the `recall` tool in a provider's format.
 
     Args:
-        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic`, `gemini`, `strands` or
-            `mcp`.
+        format: One of the names that `messages.tools.definition` knows.
 
     Raises:
         ConfigurationError: The format is unknown.

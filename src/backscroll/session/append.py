@@ -10,9 +10,7 @@ from backscroll.history.groups import ALONE, GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
-from backscroll.messages.dialects.blocks import is_text
-from backscroll.messages.dialects.openai_chat import is_in_chat
-from backscroll.messages.shapes import check_texts, not_text
+from backscroll.messages.shapes import answers_with_value, check_texts, check_value
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.addition import Addition, with_tools
 from backscroll.session.state import SessionState
@@ -91,20 +89,18 @@ def read_messages(state: SessionState, messages: Sequence[object], *, strict: bo
 
 
 def _check_answers(history: History, read: Sequence[Read]) -> None:
-    """Check that results of calls in the shape of OpenAI's chat completions are texts.
+    """Check that results are texts where their calls want texts.
 
     Raises:
-        MessageError: One is not. Hosts with calls of another shape may append any value.
+        MessageError: One is not.
     """
     for at, (message, reading, _) in enumerate(read):
-        if not reading.results or message["role"] not in ("tool", "function") or is_text(message.get("content")):
+        if not reading.results or not answers_with_value(message, reading):
             continue
         calls = [part for _, earlier, _ in read[:at] for part in earlier.call_parts]
         waiting = [entry for seq, _ in history.waiting_calls() if (entry := history.get(seq)) is not None]
         calls += [part for entry in waiting for part in entry.reading.call_parts]
-        answered = {name for name, _ in reading.results}
-        if any(part.id in answered and is_in_chat(part) for part in calls):
-            raise MessageError(not_text("the content of the tool message", message.get("content")))
+        check_value(message, reading, calls)
 
 
 def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Operation[bool]:

@@ -14,8 +14,8 @@ _NO_REASON = "compact needs a reason: say in one sentence what is done and no lo
 
 
 def compact_definition(format: str) -> dict[str, object]:
-    """Return the definition of the `compact` tool in a provider's format: `openai`, `responses`, `anthropic`, `gemini`,
-    `strands` or `mcp`.
+    """Return the definition of the `compact` tool in a provider's format, by a name that `messages.tools.definition`
+    knows.
 
     Raises:
         ConfigurationError: The format is unknown.

@@ -1,12 +1,12 @@
 """The calls of tools that have no result: what a loop runs or refuses before it asks the model again."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import load_group
-from backscroll.messages.dialects.blocks import is_object
+from backscroll.messages.dialects import is_ended_by_provider
+from backscroll.messages.healing import arguments_of
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter
@@ -41,7 +41,7 @@ def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
     for seq, number in sorted(history.waiting_calls()):
         yield from load_group(history, state.reader, seq)
         entry = history.entry(seq)
-        if entry.reading.call_parts[number].path[-1] != "code":
+        if not is_ended_by_provider(entry.reading.call_parts[number]):
             found.append(_open_call(history, entry, number))
     return found
 
@@ -51,7 +51,7 @@ def _open_call(history: History, entry: Entry, number: int) -> OpenCall:
     return OpenCall(
         "" if part.id is None else part.id.given,
         part.name or "",
-        json.loads(part.text) if is_object(part.text) else part.text,
+        arguments_of(part),
         entry.seq,
         history.went_on(entry),
     )

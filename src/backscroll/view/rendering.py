@@ -306,7 +306,7 @@ def frame(seq: int, call: CallId, tool: str) -> tuple[str, str]:
 
     Args:
         seq: The message that holds it.
-        call: The id of the call that it answers, or for Gemini what the response names.
+        call: The id of the call that it answers.
         tool: The called tool; empty if the session has no such call.
     """
     name, known_as, ref = tool or call.function or "", call.given, reference(seq)

@@ -12,7 +12,7 @@
 To add a dialect, write its file and put it into `DIALECTS`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from backscroll.messages.dialects.amplifier import AMPLIFIER
@@ -23,7 +23,7 @@ from backscroll.messages.dialects.gemini import GEMINI, is_content
 from backscroll.messages.dialects.openai_chat import OPENAI_CHAT
 from backscroll.messages.dialects.response_items import is_item
 from backscroll.messages.dialects.responses import RESPONSES
-from backscroll.messages.parts import Message, Reader, kind_of
+from backscroll.messages.parts import Message, Part, Reader, kind_of
 
 DIALECTS = (OPENAI_CHAT, GEMINI, BEDROCK, RESPONSES, ANTHROPIC, AMPLIFIER)
 """Every dialect. The first one that knows a block, a response or a usage reads it."""
@@ -72,6 +72,22 @@ def speaker(message: Message) -> str:
     return ROLES.get(role, role)
 
 
+def others_answer(message: Message, call: Part) -> bool:
+    """Return whether the user or the provider answers a call of a message, so that no tool has to run."""
+    key, *rest = call.path
+    if key not in ("content", "parts"):
+        return False
+    return kind_of(message[key][rest[0]]) in _OTHERS_ANSWER
+
+
+def is_ended_by_provider(call: Part) -> bool:
+    """Return whether the provider ends a call by itself, as it does with a program of the Responses API."""
+    return call.path[-1] == "code"
+
+
+_OTHERS_ANSWER = frozenset(kind for dialect in DIALECTS for kind in dialect.others_answer)
+
+
 # -- tools that a provider runs itself --
 # A call and its result are in one message, or in two that follow each other where the provider paused. A request with
 # one of them alone is refused; a call at the very end makes the provider go on.
@@ -88,6 +104,12 @@ def server_call(block: Any) -> str | None:
 def server_result(block: Any) -> str | None:
     """Return the id of the call whose result a block is; `None` if it is no result of a server's tool."""
     return next((found for of in _SERVER_RESULTS if (found := of(block)) is not None), None)
+
+
+def server_ends(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return the ids of calls and of results of server tools whose other half is in none of these messages."""
+    calls, results = open_ends([block for message in messages for block in message.get(blocks_key(message)) or ()])
+    return (*calls, *results)
 
 
 def open_ends(blocks: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -29,6 +29,12 @@ _SERVER_RESULT = "_tool_result"
 """The end of the type of each result, such as `web_search_tool_result`."""
 OF_RESPONSES = ("role", "content", "name", "metadata", "cache_control")
 """Fields that stay of a whole response: two of theirs, and the caller's own."""
+_MARKABLE = frozenset(
+    (
+        "text", "image", "document", "tool_use", "tool_result", "search_result", "server_tool_use",
+        "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "compaction", "image_url",
+    )
+)  # fmt: skip  # one thought
 
 
 # -- read --
@@ -175,6 +181,7 @@ ANTHROPIC = Dialect(
     reasoning=frozenset(("thinking", "redacted_thinking")),
     tool_changes=frozenset(("tool_search_tool_result", "tool_reference", "tool_addition", "tool_removal")),
     make_result=_result,
+    markable=_MARKABLE,
     heals=(
         Heal("empty_text", ("text",), unless_blank),
         Heal("empty_text", ("thinking",), _signed),

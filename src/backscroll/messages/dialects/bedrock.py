@@ -205,6 +205,7 @@ BEDROCK = Dialect(
     make_message=_message,
     make_words=_words,
     make_result=_result,
+    markable=frozenset(("text", "image", "document", "video", "toolUse", "toolResult")),
     alternates=_alternates,
     heals=(
         Heal("empty_text", ("text",), unless_blank),

@@ -92,6 +92,16 @@ class Dialect:
     """Makes the blocks by which a user says a text and shows media."""
     make_result: Callable[[Block, str, str], dict[str, Any]] | None = None
     """Makes the result of a call that a block makes: block, id and text. A result with a role is a message."""
+    begins_with_user: bool = False
+    """Whether a request must begin with a user's message, even if the conversation does not."""
+    system_apart: bool = False
+    """Whether a request holds its system messages apart from all others."""
+    reasons_in_turn: bool = False
+    """Whether its provider needs reasoning only until the user's next message, and nothing else can read it."""
+    others_answer: frozenset[str] = frozenset()
+    """Kinds of calls that the user or the provider answers, so that a request may end with them."""
+    markable: frozenset[str] = frozenset()
+    """Kinds of blocks that may bear a mark for the prompt cache."""
     alternates: Callable[[Message, Message], bool] | None = None
     """Whether the provider refuses these two messages of one role in a row."""
 

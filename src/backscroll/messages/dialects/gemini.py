@@ -336,6 +336,8 @@ GEMINI = Dialect(
     make_message=_message,
     make_words=_words,
     make_result=_result_to,
+    begins_with_user=True,
+    system_apart=True,
     alternates=_alternates,
     heals=(
         Heal("empty_text", ("text",), _unless_blank),

@@ -37,8 +37,6 @@ from backscroll.messages.dialects.response_items import (
 )
 from backscroll.messages.parts import Block, CallId, Inner, Kind, Media, Message, Part, Path, compact, kind_of
 
-OTHERS_ANSWER = ("mcp_approval_request", "program")
-"""Items that the user or the provider answers, so that a request may end with them."""
 _OF_ITEMS = frozenset(("created_by", "parsed_arguments"))
 _NULLABLE_OF = {"image_generation_call": ("result",), "code_interpreter_call": ("code", "outputs")}
 """Keys of items that a request requires, also with a null."""
@@ -283,6 +281,8 @@ RESPONSES = Dialect(
     put={"input": _input_text},
     make_words=_words,
     make_result=_result,
+    reasons_in_turn=True,
+    others_answer=frozenset(("mcp_approval_request", "program")),
     heals=(
         Heal("empty_text", ("input_text", "output_text"), unless_blank),
         Heal("empty_text", ("message",), _unless_empty),
