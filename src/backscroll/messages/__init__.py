@@ -9,6 +9,7 @@
 - `dialects/`      one file a dialect: its blocks, roles, calls, results, usage, and what its provider refuses
 - `pairing.py`     which result answers which call
 - `counted.py`     tokens that a provider counted
+- `cache_marks.py` marks for a prompt cache in blocks
 - `healing.py`     a message without what its provider refuses, by the `heals` of the dialects
 - `heal_rules.py`  the names of what is healed
 - `tools.py`       definitions of tools, read and written
