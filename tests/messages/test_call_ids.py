@@ -89,6 +89,14 @@ def test_recorded_id_is_the_same_as_before(call):
     assert (again, again.record, again.given) == (call, call.record, call.given)
 
 
+def test_paired_response_still_says_which_call_of_a_server_it_ends():
+    """The part is the second half of a pair, which a provider refuses without the first."""
+    parts = [{"functionResponse": {"name": "run", "response": {}}}, {"toolResponse": {"id": "t"}}]
+    reading = read_message({"role": "user", "parts": parts})
+    made = reading.answering(called({"name": "run"}))
+    assert (made.results[0][0], made.served) == (called({"name": "run"})[0], ("t",))
+
+
 def test_logs_have_the_function_before_an_id():
     (call,) = called({"name": "run", "id": "c"})
     assert (call.record, call.given, CallId.recorded("function:run c")) == ("function:run c", "c", call)

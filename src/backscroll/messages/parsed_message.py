@@ -47,8 +47,8 @@ class ParsedMessage:
     """The role, flags and parts of one message."""
 
     __slots__ = (
-        "by_name", "calls", "continues", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results",
-        "rigid", "role", "served", "serves", "speaker", "tool_changes",
+        "by_name", "calls", "continues", "dumped", "fixed", "flags", "is_sealed", "is_system", "is_user_turn", "parts",
+        "results", "rigid", "role", "served", "serves", "speaker", "tool_changes",
     )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: CallId | None) -> None:
@@ -71,6 +71,8 @@ class ParsedMessage:
             self.results = tuple([result for result in self.results if result[0] not in own])
         self.by_name: bool = False
         """Whether a result may name its call by the function's name alone, as responses of Gemini do."""
+        self.dumped: bool = False
+        """Whether its client writes a null for each unused field, in messages of any role."""
         self.continues: tuple[CallId, ...] = ()
         """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
         self.fixed: tuple[CallId, ...] = ()
@@ -123,7 +125,9 @@ class ParsedMessage:
         if all(call == name for call, (name, _) in zip(calls, self.results, strict=True)):
             return self
         parts = [part._replace(id=names.get(part.path[:2], part.id)) for part in self.parts]
-        return ParsedMessage(self.role, tuple(parts), self.flags, self.rigid, None)
+        made = ParsedMessage(self.role, tuple(parts), self.flags, self.rigid, None)
+        made.dumped, made.serves, made.served = self.dumped, self.serves, self.served
+        return made
 
     @property
     def call_parts(self) -> list[Part]:

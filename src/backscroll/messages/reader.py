@@ -104,6 +104,7 @@ def _read_content(message: dict[str, Any]) -> ParsedMessage:
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     parts = _by_rank(read_parts(message["parts"]), speaker(message), flags)
     reading = ParsedMessage(speaker(message), tuple(parts), flags, any(part.is_sealed for part in parts), None)
+    reading.dumped = True
     reading.by_name = any(answered.names_function for answered, _ in reading.results)
     if type(message["parts"]) is list and any(part.kind == "opaque" for part in parts):
         reading.serves, reading.served = open_ends(message["parts"])

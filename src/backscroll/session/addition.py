@@ -55,7 +55,7 @@ def _tool_of(
         history: The history.
         reader: Reads its log.
         before: What is added before the result.
-        answer: The id of the call, or what a response of Gemini names.
+        answer: The id of the call, or of its function alone.
         call: The `seq` and number of the open call. `None`: the call has a result already, or there is none.
     """
     seq, number = call

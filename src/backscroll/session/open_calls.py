@@ -21,7 +21,7 @@ class OpenCall:
     """
 
     id: str
-    """The id that its result has to name; empty where Gemini gave none."""
+    """The id that its result has to name; empty where its provider gave none."""
     tool: str
     """The name of the called tool."""
     arguments: Any

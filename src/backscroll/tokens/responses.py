@@ -7,8 +7,10 @@ anthropic 2.12 and google-genai 3.4, and botocore's model of Bedrock's Converse 
 from backscroll.errors import ConfigurationError
 from backscroll.messages.counted import Counted, get, has
 from backscroll.messages.dialects import DIALECTS
+from backscroll.messages.dialects.dialect import nothing
 
-SUPPORTED = "OpenAI (chat and Responses), Anthropic, Gemini and Bedrock Converse"
+_NAMES = [each.name for each in DIALECTS if each.count_usage is not nothing]
+SUPPORTED = f"{', '.join(_NAMES[:-1])} and {_NAMES[-1]}"
 IN_STREAMS = (
     'it holds no count of the prompt; of a stream, OpenAI\'s chat counts only with `stream_options={"include_usage": '
     "True}`, in the last chunk, Responses in `response.completed`, Anthropic in `get_final_message()`, Gemini in the "

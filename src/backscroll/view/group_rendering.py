@@ -87,7 +87,7 @@ def render_group(
 
 
 def _sendable(message: Message, entry: Entry) -> Message:
-    return sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
+    return sendable(message) if entry.reading.role == "assistant" or entry.reading.dumped else message
 
 
 class _Notes(NamedTuple):

@@ -21,7 +21,7 @@ class Heal(NamedTuple):
     """Returns the block as it can be sent: the given one if it is sound, `None` to leave it out."""
 
 
-def _none(_: Any) -> None:
+def nothing(_: Any) -> None:
     """Return that a block is nothing of the kind."""
 
 
@@ -68,13 +68,13 @@ class Dialect:
     """Readers of what a message holds outside its blocks, by key."""
     carriers: tuple[str, ...] = ()
     """Keys outside the blocks with which a message is not empty."""
-    call: Callable[[Any], CallId | None] = _none
+    call: Callable[[Any], CallId | None] = nothing
     """The id of the call that a block makes; `None` if it makes none."""
-    answer: Callable[[Any], CallId | None] = _none
+    answer: Callable[[Any], CallId | None] = nothing
     """The id of the call that a block answers."""
-    server_call: Callable[[Any], str | None] = _none
+    server_call: Callable[[Any], str | None] = nothing
     """The id of the call of a provider's own tool that a block makes."""
-    server_answer: Callable[[Any], str | None] = _none
+    server_answer: Callable[[Any], str | None] = nothing
     """The id of such a call whose result a block is."""
     reasoning: frozenset[str] = frozenset()
     """Kinds of the blocks that are reasoning."""
@@ -108,17 +108,17 @@ class Dialect:
     # -- send --
     heals: tuple[Heal, ...] = ()
     """What is healed in a block, in this order."""
-    refuses: Callable[[Block], tuple[str, Any] | None] = _none
+    refuses: Callable[[Block], tuple[str, Any] | None] = nothing
     """The key and value in a new block that the provider refuses, because it takes a text there."""
     sendable: Callable[[Block], Block] = unchanged
     """The block without what only responses have."""
 
     # -- around messages --
-    response_message: Callable[[Mapping[Any, Any]], object] = _none
+    response_message: Callable[[Mapping[Any, Any]], object] = nothing
     """The message in a client's whole response; `None` for a response of another dialect."""
-    count_usage: Callable[[object], Counted | None] = _none
+    count_usage: Callable[[object], Counted | None] = nothing
     """What the provider counted, read from its usage; `None` for the usage of another one."""
-    count_first_turn: Callable[[object], Counted | None] = _none
+    count_first_turn: Callable[[object], Counted | None] = nothing
     """The same of the first of several turns that the provider took in one call. It is asked before all others."""
     tool_formats: Mapping[str, Callable[[str, str, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
     """How a tool is defined, by the names under which users ask for it: name, description and JSON schema."""
