@@ -43,7 +43,7 @@ def test_call_and_its_result_have_equal_ids(dialect):
     assert calls[0] != results[1]
 
 
-def test_id_counts_whatever_function_a_response_names():
+def test_id_decides_also_for_another_function():
     (call,), (answer, other) = called({"name": "run", "id": "c"}), answered({"name": "r", "id": "c"}, {"name": "run"})
     assert (call == answer, hash(call) == hash(answer), call == other) == (True, True, False)
 
@@ -53,7 +53,7 @@ def test_calls_without_an_id_differ_by_function_and_number():
     assert called({"name": "run"}) == called({"name": "run"})
 
 
-def test_function_alone_may_mean_each_of_its_calls_and_equals_none():
+def test_function_alone_may_mean_each_of_its_calls():
     (answer,) = answered({"name": "run"})
     calls = called({"name": "run"}, {"name": "run", "id": "c"}, {"name": "read"})
     assert [answer == call for call in calls] == [False, False, False]
@@ -67,7 +67,7 @@ def test_function_alone_may_mean_each_of_its_calls_and_equals_none():
     ]
 
 
-def test_ids_of_dialects_with_functions_equal_no_other_ids():
+def test_ids_with_a_function_equal_no_other_ids():
     assert called({"name": "run", "id": "c"})[0] != CallId("c")
     (older,) = read_message({"role": "assistant", "function_call": {"name": "run", "arguments": "{}"}}).calls
     ((result, _),) = read_message({"role": "function", "name": "run", "content": "ok"}).results
@@ -75,7 +75,7 @@ def test_ids_of_dialects_with_functions_equal_no_other_ids():
 
 
 @given(IDS, IDS)
-def test_equality_is_that_of_the_id_or_of_function_and_number(one, other):
+def test_equality_is_that_of_id_or_function_and_number(one, other):
     same = type(one.function) is type(other.function) and (
         one.given == other.given if one.given or other.given else one.record == other.record
     )
@@ -89,7 +89,7 @@ def test_recorded_id_is_the_same_as_before(call):
     assert (again, again.record, again.given) == (call, call.record, call.given)
 
 
-def test_paired_response_still_says_which_call_of_a_server_it_ends():
+def test_paired_response_keeps_what_it_ends_for_a_server():
     """The part is the second half of a pair, which a provider refuses without the first."""
     parts = [{"functionResponse": {"name": "run", "response": {}}}, {"toolResponse": {"id": "t"}}]
     reading = read_message({"role": "user", "parts": parts})
@@ -102,7 +102,7 @@ def test_logs_have_the_function_before_an_id():
     assert (call.record, call.given, CallId.recorded("function:run c")) == ("function:run c", "c", call)
 
 
-def test_recall_knows_the_call_of_a_result_that_is_no_longer_in_memory(tmp_path):
+def test_recall_knows_the_call_of_an_evicted_result(tmp_path):
     """A search names what a result is of, also where the result is read without its call."""
     talk = MessageFactory("gemini")
     with ContextManager(store=f"sqlite:///{tmp_path}/a.db", session="s") as manager:

@@ -142,10 +142,10 @@ class GroupIndex:
         """Restore a call that `serving` returned."""
         self._serving[call] = group
 
-    def reopen(self, waiting: Iterable[tuple[CallId, Waiting]]) -> None:
-        """Restore the calls that `open` returned."""
-        for call, each in waiting:
-            self._open.setdefault(call, []).append(each)
+    def reopen(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
+        """Restore the calls that `open` returned, by their records."""
+        for record, each in waiting:
+            self._open.setdefault(CallId.recorded(record), []).append(each)
             self._count += 1
 
     def _open_calls(self, seq: int, reading: ParsedMessage, group: MessageGroup) -> None:

@@ -426,8 +426,7 @@ class History:
 
     def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""
-        marks, open_calls = self._marks, list(self._turns.open())
-        serving = list(self._turns.serving())
+        marks, open_calls, serving = self._marks, list(self._turns.open()), list(self._turns.serving())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
         groups |= {group.first: group for _, group in serving}
         return HistorySnapshot(
@@ -456,9 +455,7 @@ class History:
         groups = {each.first: _group(each) for each in saved.groups}
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
         self.evicted_length = len(self.branch)
-        self._turns.reopen(
-            (CallId.recorded(call), Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open
-        )
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
         for call, group_first in saved.serving:
             self._turns.serve(call, groups[group_first])
         self._turns.turns, self._turns.others = saved.turns, saved.others

@@ -48,8 +48,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     if content is None and "parts" in message and is_content(message):
         return _read_content(message)
     answers = answered_by(message, role) if role in ANSWERING else None
-    outside = "tool_calls" in message or "function_call" in message
-    calls = read_calls(message) if outside else []
+    calls = read_calls(message) if "tool_calls" in message or "function_call" in message else []
     parts: list[Part] = []
     if type(content) is str:
         if content or answers is not None:
@@ -70,20 +69,20 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(_is_kept(block) for block in content):
-        flags = flags._replace(critical=True)
     name = _name_of(message) if answers is None else ""
     role = role if answers is None else "tool"
     reading = ParsedMessage(role, tuple(_by_rank(parts, role, flags) + calls), flags, rigid, answers)
     reading.speaker = name
     if type(content) is list:
         _read_ties(reading, content)
-        reading.tool_changes = _tool_changes(content)
     return reading
 
 
 def _read_ties(reading: ParsedMessage, content: list[Any]) -> None:
-    """Read how the blocks of a message belong to those of others, apart from calls and results."""
+    """Read how the blocks of a message belong to those of others, apart from calls and results, and what must stay."""
+    if any(map(_is_kept, content)):
+        reading.flags = reading.flags._replace(critical=True)
+    reading.tool_changes = _tool_changes(content)
     if reading.role == "tool":
         reading.fixed = tuple([call_id(block) for block in content if kind_of(block) in NOT_TEXT])
     if reading.role != "assistant":

@@ -496,5 +496,4 @@ def _state(group: MessageGroup, history: History) -> State:
 
 
 def _speaker(message: Message) -> str:
-    role: str = message["role"]
-    return ROLES.get(role, role)
+    return str(ROLES.get(message["role"], message["role"]))
