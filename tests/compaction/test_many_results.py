@@ -8,7 +8,7 @@ import pytest
 from backscroll import ContextManager
 from backscroll.compaction.digest.line_selection import FRAME, cover
 from backscroll.messages import ParsedMessage, read_message
-from backscroll.messages.reader import NO_FLAGS
+from backscroll.messages.parsed_message import NO_FLAGS
 from backscroll.messages.structure import cut_json
 from tests.calls import calls_of
 from tests.fakes import count_quarter

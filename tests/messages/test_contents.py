@@ -56,7 +56,7 @@ def answer(name: str, text: str, id: str | None = None) -> Message:
         ({"fileData": {"mimeType": "application/pdf"}}, [("media", "parts.0", Media("document", None))]),
         (
             {"functionCall": {"id": "c", "name": "run", "args": {"a": None}}},
-            [("call", "parts.0.functionCall.args", '{"a":null}', "function:run c", "run")],
+            [("call", "parts.0.functionCall.args", '{"a":null}', "function: c", "run")],
         ),
         (
             {"function_call": {"name": "run"}, "text": None},

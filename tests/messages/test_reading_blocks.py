@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.messages import Media, read_message
+from backscroll.messages.parts import CallId
 from tests.builders import PIXEL, assistant, parts, read, user
 
 # --- Anthropic -----------------------------------------------------------------------------------------------------
@@ -181,4 +182,4 @@ def test_reading_never_fails_and_never_changes_a_message(message: dict[str, Any]
     assert list(reading.calls) == [part.id for part in reading.call_parts]
     assert not set(reading.calls) & {answered for answered, _ in reading.results}
     assert len({part.path for part in reading.parts}) == len(reading.parts)
-    assert all(type(answered) is str for answered, _ in reading.results)
+    assert all(type(answered) is CallId for answered, _ in reading.results)

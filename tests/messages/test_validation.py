@@ -203,7 +203,8 @@ def test_pydantic_message_is_dumped_and_isolated() -> None:
 @given(texts)
 def test_lone_surrogates_survive_being_kept_and_written_as_json(text: str) -> None:
     message = {"role": "user", "content": [{"type": "text", "text": "\ud83d" + text}], "\udc00": text}
-    assert json.loads(json.dumps(validated(message))) == message
+    assert validated(message) == message
+    assert json.dumps(validated(message)) == json.dumps(message)  # what is read again joins two halves of a character
 
 
 def test_200_levels_are_kept_and_can_be_copied_and_written() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from backscroll import BackscrollWarning, ConfigurationError, ContextManager
-from backscroll.tokens.responses import SUPPORTED, Counted, read_usage
+from backscroll.messages.counted import Counted
+from backscroll.tokens.responses import SUPPORTED, read_usage
 from tests.builders import MessageFactory
 
 CHAT = {

@@ -3,7 +3,8 @@
 import pytest
 
 from backscroll import AsyncContextManager, BudgetOptions, CacheMarks, ConfigurationError, ContextManager
-from backscroll.view.cache_marks import MarkableMessages, Place, in_blocks, set_marks
+from backscroll.messages.cache_marks import in_blocks
+from backscroll.view.cache_marks import MarkableMessages, Place, set_marks
 
 MARK = {"type": "ephemeral"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from backscroll import CacheMarks, ContextManager
-from backscroll.view.cache_marks import in_blocks
+from backscroll.messages.cache_marks import in_blocks
 
 POINT = {"cachePoint": {"type": "default"}}
 MODEL = "us.anthropic.claude-opus-5-5-20260922-v1:0"

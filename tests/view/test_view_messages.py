@@ -5,7 +5,7 @@ from hypothesis import given
 from backscroll import ContextManager
 from backscroll.manager.driver import run_sync
 from backscroll.messages import copy_message, sendable
-from backscroll.messages.items import in_a_row
+from backscroll.messages.dialects.response_items import in_a_row
 from backscroll.session.request import request_with_indexes
 from tests.builders import ASK, BUDGETS, LONG, MessageFactory, conversations, feed, session_after, tool
 from tests.fakes import RecordingSession, count_quarter

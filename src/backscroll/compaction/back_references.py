@@ -15,6 +15,7 @@ from backscroll.history.plan import LeftResult, PartEdit, Plan, Restate
 from backscroll.history.ranges import covers
 from backscroll.messages import Part
 from backscroll.messages.back_references import mark_of, meant_by
+from backscroll.messages.parts import CallId
 from backscroll.messages.rewriter import replaceable
 from backscroll.view.segment import Segment
 from backscroll.view.view import View
@@ -70,7 +71,7 @@ def results_of(entries: Sequence[Entry]) -> Iterator[Result]:
         return
     calls = {part.id: part for entry in entries for part in entry.reading.call_parts}
     for entry in entries:
-        longest: dict[str | None, int] = {}
+        longest: dict[CallId | None, int] = {}
         for number, part in enumerate(entry.reading.parts):
             if part.kind == "result" and part.text and part.id in calls:
                 known = longest.get(part.id)

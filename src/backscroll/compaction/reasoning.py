@@ -14,7 +14,7 @@ from math import ceil
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange, covers, united
-from backscroll.messages.items import is_envelope
+from backscroll.messages.dialects import dialect_of
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import estimate_count
 from backscroll.view.segment import Segment
@@ -35,12 +35,12 @@ def shows_sealed(view: View, ranges: Sequence[SeqRange]) -> bool:
 
 
 def outlived(history: History, view: View) -> list[SeqRange]:
-    """Return where the shown reasoning of the Responses API is that precedes the user's last message; nothing if other
-    dialects are among it. OpenAI asks for what was made since that message, and no one else can read the rest.
+    """Return where the shown reasoning is that precedes the user's last message, if its provider needs only what was
+    made since; nothing if reasoning of other dialects is among it.
     """
     last = history.last_user
     old = [] if last is None else [entry for entry in sealed(view) if entry.seq < last.seq]
-    if last is None or not old or not all(is_envelope(entry.message) for entry in old):
+    if last is None or not old or not all(dialect_of(entry.message).reasons_in_turn for entry in old):
         return []
     return [SeqRange(old[-1].seq, last.seq - 1)]
 

@@ -113,7 +113,12 @@ def _objects(window: Window) -> dict[str, _Object]:
         for entry in unit.entries if results else ():
             for number, part in enumerate(entry.reading.parts) if entry.reading.calls else ():
                 if part.kind == "call" and part.name and not recalls(part.name):
-                    _take(window, found, window.part(unit, entry, number), results.get(part.id or ""))
+                    _take(
+                        window,
+                        found,
+                        window.part(unit, entry, number),
+                        None if part.id is None else results.get(part.id),
+                    )
     return found
 
 

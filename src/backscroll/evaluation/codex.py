@@ -9,7 +9,7 @@ from typing import Any
 
 from backscroll.evaluation.formats import Record
 from backscroll.evaluation.transcript import Message, Transcript, bad
-from backscroll.messages.items import gathered, is_item
+from backscroll.messages.dialects.response_items import gathered, is_item
 
 _REASONING = "reasoning"
 _PAIRED = ("function_call", "custom_tool_call", "local_shell_call")

@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from backscroll.messages.contents import matched
-from backscroll.messages.parts import Path
-from backscroll.messages.reader import ParsedMessage
+from backscroll.messages.pairing import matched
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import CallId, Path
 
 MOST_OPEN = 1_000  # calls waiting for a result; beyond this number the oldest is abandoned
 
@@ -112,7 +112,7 @@ class GroupIndex:
     """Groups of one branch, kept up to date message by message. Memory grows with open calls, not with the history."""
 
     def __init__(self, waited: Container[tuple[int, int]] = ()) -> None:
-        self._open: dict[str, list[Waiting]] = {}
+        self._open: dict[CallId, list[Waiting]] = {}
         self._count = 0
         self._serving: dict[str, MessageGroup] = {}
         self._waited = waited
@@ -145,7 +145,7 @@ class GroupIndex:
         """True if any call has no result."""
         return self._count > 0
 
-    def waiting(self, call: str) -> list[Waiting]:
+    def waiting(self, call: CallId) -> list[Waiting]:
         """Return the calls of this id without a result; the next result answers the last of them."""
         return self._open.get(call, [])
 
@@ -154,7 +154,7 @@ class GroupIndex:
         open_calls = (((-seq, number), call) for call, (_, seq, number) in self.open())
         return reading.answering(matched([name for name, _ in reading.results], open_calls))
 
-    def open(self) -> Iterator[tuple[str, Waiting]]:
+    def open(self) -> Iterator[tuple[CallId, Waiting]]:
         """Yield every call without a result, with its id, in the order that `reopen` expects."""
         return ((call, each) for call, waiting in self._open.items() for each in waiting)
 
@@ -172,9 +172,9 @@ class GroupIndex:
         self._serving[call] = group
 
     def reopen(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
-        """Restore the calls that `open` returned."""
-        for call, each in waiting:
-            self._open.setdefault(call, []).append(each)
+        """Restore the calls that `open` returned, by their records."""
+        for record, each in waiting:
+            self._open.setdefault(CallId.recorded(record), []).append(each)
             self._count += 1
 
     def _open_calls(self, seq: int, reading: ParsedMessage, group: MessageGroup) -> None:
@@ -186,7 +186,7 @@ class GroupIndex:
         while self._count > MOST_OPEN:
             self._taken(next(iter(self._open)), 0)
 
-    def _taken(self, call: str, at: int) -> Waiting:
+    def _taken(self, call: CallId, at: int) -> Waiting:
         waiting = self._open[call]
         found = waiting.pop(at)
         if not waiting:
@@ -258,9 +258,9 @@ class GroupPreview:
 
     def __init__(self, turns: GroupIndex) -> None:
         self._turns = turns
-        self._opened: dict[str, list[tuple[int, int, int]]] = {}
+        self._opened: dict[CallId, list[tuple[int, int, int]]] = {}
         """By call: the first `seq` of its group, its own, and its number in the message."""
-        self._answered: dict[str, int] = {}
+        self._answered: dict[CallId, int] = {}
         self._merged: dict[int, int] = {}
         """Groups that will be part of another one, by their first `seq`s."""
         self._serving = {call: group.first for call, group in turns.serving()} if turns.serves else {}
@@ -319,7 +319,7 @@ class GroupPreview:
             places += [((-seq, number), call) for _, seq, number in left]
         return reading.answering(matched([name for name, _ in reading.results], places))
 
-    def _take(self, call: str) -> tuple[int, int, int] | None:
+    def _take(self, call: CallId) -> tuple[int, int, int] | None:
         found = self._look(call)
         if self._opened.get(call):
             self._opened[call].pop()
@@ -327,7 +327,7 @@ class GroupPreview:
             self._answered[call] = self._answered.get(call, 0) + 1
         return found
 
-    def _look(self, call: str) -> tuple[int, int, int] | None:
+    def _look(self, call: CallId) -> tuple[int, int, int] | None:
         if self._opened.get(call):
             first, seq, number = self._opened[call][-1]
             return _root(self._merged, first), seq, number

@@ -13,8 +13,10 @@ from backscroll.history.branch import Branch
 from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups, went_on
 from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
-from backscroll.messages.reader import ParsedMessage, paired, read_message
-from backscroll.messages.validation import Message
+from backscroll.messages.pairing import paired
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import CallId, Message
+from backscroll.messages.reader import read_message
 from backscroll.tokens.counts import Counts
 
 
@@ -191,7 +193,7 @@ class History:
             yield seq, before
             before = None
 
-    def waiting(self, group: MessageGroup | None = None) -> list[str]:
+    def waiting(self, group: MessageGroup | None = None) -> list[CallId]:
         """Return the calls without a result, of one group or all."""
         return [call for call, each in self._turns.open() if group is None or each.group is group]
 
@@ -424,8 +426,7 @@ class History:
 
     def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""
-        marks, open_calls = self._marks, list(self._turns.open())
-        serving = list(self._turns.serving())
+        marks, open_calls, serving = self._marks, list(self._turns.open()), list(self._turns.serving())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
         groups |= {group.first: group for _, group in serving}
         return HistorySnapshot(
@@ -438,7 +439,7 @@ class History:
             newest=self.newest.first if self.newest else None,
             protected=tuple(sorted(marks.protected)),
             pins=tuple(self._pins.items()),
-            open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
+            open=tuple((call.record, group.first, seq, number) for call, (group, seq, number) in open_calls),
             groups=tuple(_group_mark(group) for group in groups.values()),
             kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,

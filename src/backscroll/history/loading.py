@@ -18,8 +18,9 @@ from backscroll.history.log import (
 )
 from backscroll.history.log_reader import LogReader
 from backscroll.history.plan import newest
-from backscroll.messages import Message, ParsedMessage, read_message
-from backscroll.messages.contents import may_answer
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import Message
+from backscroll.messages.reader import read_message
 from backscroll.ports import Operation, T
 
 CHUNK = 500  # messages loaded at once when many are searched
@@ -111,7 +112,7 @@ def _waits(group: MessageGroup, readings: Mapping[int, ParsedMessage], late: Map
         for number, call in enumerate(readings[seq].calls)
         if (seq, number) not in group.answered
     ]
-    return any(not any(may_answer(answer, call) for answer in came) for call in calls)
+    return any(not any(answer.may_mean(call) for answer in came) for call in calls)
 
 
 def _within(event: MessageAdded, first: int) -> tuple[int, ...]:

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange
-from backscroll.messages.parts import Path
-from backscroll.messages.validation import Message
+from backscroll.messages.parts import Message, Path
 from backscroll.tokens.counts import Counts
 from backscroll.tokens.model_profiles import Counting
 from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage

@@ -24,7 +24,8 @@ from backscroll.history.log import (
     RequestRecorded,
 )
 from backscroll.history.plan import GAPS, Edit, Excerpt, Native, Plan, Restate
-from backscroll.messages import Message, read_message
+from backscroll.messages.parts import Message
+from backscroll.messages.reader import read_message
 from backscroll.tokens.counts import Count, Counts
 
 _MOST = 2**53

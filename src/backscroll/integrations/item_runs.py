@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from backscroll.messages.items import PAIRS, role_of
+from backscroll.messages.dialects.response_items import PAIRS, role_of
 
 Item = Any
 """An input item: a dict, or an object of the openai client."""

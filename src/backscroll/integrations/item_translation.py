@@ -6,7 +6,7 @@ from typing import Any
 from backscroll.integrations.item_runs import Item, Run, kind_of, origin_of, plain
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
-from backscroll.messages.items import call_id, is_envelope
+from backscroll.messages.dialects.response_items import call_id, is_envelope
 
 _WHOLE = "items"
 """The type of a block that holds a run which ends with reasoning, as older versions stored it."""

@@ -22,6 +22,7 @@ from backscroll.manager.assembly import new_name, open_session
 from backscroll.manager.driver import run_unlocked
 from backscroll.manager.options import ManagerOptions, check_names
 from backscroll.messages import Redact
+from backscroll.messages.counted import Counted
 from backscroll.notices import warn
 from backscroll.ports import Ask, BackgroundTask, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall.pages import RecallResult
@@ -42,7 +43,7 @@ from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.response_notes import was_cut
-from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
+from backscroll.tokens.responses import IN_STREAMS, named, read_usage
 from backscroll.tokens.usage import Usage
 from backscroll.view.cache_marks import CacheMarks
 

@@ -1,18 +1,22 @@
 """The one room that looks inside a message. Every dialect is read and rewritten here, and nowhere else.
 
 - `validation.py`  which messages are accepted (strictly JSON, with a role), and the private copy
-- `copying.py`     copies of many accepted messages
+- `copying.py`     copies of accepted messages, of one or of many
 - `answers.py`     the message in a client's response, and which of its fields a request accepts
 - `parts.py`       the vocabulary: what a part is
-- `reader.py`      role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
-- `tool_changes.py` blocks and items that say which tools a model has from there on
-- `blocks.py`      the shapes of content blocks: one small reader for each shape
-- `contents.py`    contents of Gemini, and which of its responses answers which call
-- `content_parts.py` the parts of a content
+- `parsed_message.py` a message as it was read: role, flags and parts (text, reasoning, call, result, media, opaque)
+- `reader.py`      reads a message of any dialect
+- `dialects/`      one file a dialect: its blocks, roles, calls, results, usage, and what its provider refuses
+- `pairing.py`     which result answers which call
+- `counted.py`     tokens that a provider counted
+- `cache_marks.py` marks for a prompt cache in blocks
+- `healing.py`     a message without what its provider refuses, by the `heals` of the dialects
+- `heal_rules.py`  the names of what is healed
+- `tools.py`       definitions of tools, read and written
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `back_references.py` results that only refer to an earlier one, as their clients write them
 - `inserted/`      what a user's message holds that its user did not type
-- `shapes.py`      shapes that a new message may have
+- `shapes.py`      what a new message must be, and what its provider would refuse in it
 - `compactions.py` compactions by a provider: opaque blocks and items, and what a user's function returned of them
 - `rounds.py`      moving result blocks directly behind their calls, as providers require
 - `reasoning.py`   where a model's reasoning is, and the message without it
@@ -27,21 +31,21 @@ another.
 """
 
 from backscroll.messages.answers import sendable
-from backscroll.messages.contents import speaker
-from backscroll.messages.copying import Copier
-from backscroll.messages.items import holds_compaction, in_a_row
-from backscroll.messages.parts import Media, Part
-from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, paired, read_message
+from backscroll.messages.copying import Copier, copy_message
+from backscroll.messages.dialects import speaker
+from backscroll.messages.dialects.response_items import holds_compaction, in_a_row
+from backscroll.messages.pairing import paired
+from backscroll.messages.parsed_message import SYSTEM_ROLES, Flags, ParsedMessage
+from backscroll.messages.parts import Media, Message, Part
+from backscroll.messages.reader import read_message
 from backscroll.messages.reasoning import without_reasoning
 from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import check_shape, read_new
 from backscroll.messages.validation import (
     MAX_DEPTH,
-    Message,
     Redact,
     accept_text,
     all_validated,
-    copy_message,
     numbered,
     same_json,
     validated,

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from backscroll.errors import MessageError
-from backscroll.messages.items import COMPACTION, PAIRS, is_compaction, is_item, kind_of
+from backscroll.messages.dialects.response_items import PAIRS, is_item
+from backscroll.messages.parts import COMPACTION, Message, is_compaction, kind_of
 from backscroll.messages.reasoning import without_demands
-from backscroll.messages.validation import Message, validated
+from backscroll.messages.validation import validated
 
 _MOST_QUOTED = 200  # characters of an answer that a reason quotes
 

@@ -1,10 +1,29 @@
-"""Copy many messages repeatedly. Their mutable values are found once; nothing is validated here."""
+"""Copies of accepted messages; nothing is validated here."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.messages.items import is_envelope
-from backscroll.messages.validation import Message
+from backscroll.messages.dialects.response_items import is_envelope
+from backscroll.messages.parts import Message
+
+
+def copy_message(message: Message) -> Message:
+    """Return a deep copy of an accepted message; texts are shared, because they are immutable."""
+    copy = message.copy()
+    for key, value in message.items():
+        if type(value) is list:
+            copy[key] = _copy_list(value)
+        elif type(value) is dict:
+            copy[key] = copy_message(value)
+    return copy
+
+
+def _copy_list(values: list[Any]) -> list[Any]:
+    return [
+        copy_message(value) if type(value) is dict else _copy_list(value) if type(value) is list else value
+        for value in values
+    ]
+
 
 _Link = tuple[int, Any, int]
 """The number of a container, a key in it, and the number of the value there."""

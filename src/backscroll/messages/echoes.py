@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from backscroll.messages.contents import names_of
-from backscroll.messages.reader import ParsedMessage
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import CallId
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
 """The tools that Backscroll gives to models: its own, and the offloader's for Strands."""
@@ -30,7 +30,7 @@ class Echoes:
     """Find the parts that are echoes, message by message in order."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, None] = {}
+        self._calls: dict[CallId, None] = {}
 
     def of(self, reading: ParsedMessage) -> frozenset[int]:
         """Return the numbers of a message's parts that are echoes."""
@@ -38,7 +38,7 @@ class Echoes:
         for number, part in enumerate(reading.parts):
             if part.kind == "call" and part.id is not None:
                 is_ours = recalls(part.name or "")
-                for name in names_of(part.id):
+                for name in part.id.names:
                     self._calls.pop(name, None)  # ids are reused: the newest call counts
                     if is_ours:
                         self._calls[name] = None

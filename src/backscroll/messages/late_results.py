@@ -7,11 +7,11 @@ that names its call. Media stay media.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from backscroll.messages.contents import is_content
-from backscroll.messages.items import OUTPUTS, is_envelope, kind_of
-from backscroll.messages.parts import Part, Path
+from backscroll.messages.dialects import blocks_key, dialect_of_block
+from backscroll.messages.dialects.dialect import text_block
+from backscroll.messages.dialects.response_items import OUTPUTS, is_envelope
+from backscroll.messages.parts import Message, Part, Path, kind_of
 from backscroll.messages.reader import read_message
-from backscroll.messages.validation import Message
 
 Frame = Callable[[str], str]
 """Returns the text to send for the text of a result."""
@@ -28,8 +28,8 @@ def as_text(message: Message, frames: Mapping[Path, Frame]) -> Message:
     if () in frames:
         text, media = _said(parts, message, frames[()])
         kept = {key: message[key] for key in ("metadata",) if key in message}
-        return {"role": "user", "content": [_text_block(text), *media] if media else text, **kept}
-    key = "parts" if is_content(message) else "content"
+        return {"role": "user", "content": [text_block(text), *media] if media else text, **kept}
+    key = blocks_key(message)
     blocks: list[Any] = []
     for number, block in enumerate(message[key]):
         path: Path = (key, number)
@@ -37,7 +37,7 @@ def as_text(message: Message, frames: Mapping[Path, Frame]) -> Message:
             blocks.append(block)
             continue
         text, media = _said([part for part in parts if part.path[:2] == path], message, frames[path])
-        blocks += _in_dialect(block, text, media)
+        blocks += dialect_of_block(block, key).make_words(text, media)
     role = message["role"]
     if role == "tool" and is_envelope(message) and not any(kind_of(block) in OUTPUTS for block in blocks):
         role = "user"
@@ -60,17 +60,3 @@ def _at(message: Message, part: Part) -> Any:
 
 def _is_screenshot(node: Any) -> bool:
     return kind_of(node) == "computer_screenshot" and type(node.get("image_url")) is str
-
-
-def _text_block(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
-
-
-def _in_dialect(block: Any, text: str, media: list[Any]) -> list[Any]:
-    """Return the blocks that replace a result's block."""
-    kind = kind_of(block)
-    if kind in OUTPUTS:
-        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}, *media]}]
-    if kind:
-        return [_text_block(text), *media]
-    return [{"text": text}, *media]

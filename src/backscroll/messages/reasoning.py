@@ -8,13 +8,13 @@ request types of openai 3.54.
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.messages.content_parts import is_sealed_thought
-from backscroll.messages.contents import is_content
+from backscroll.messages.dialects import DIALECTS
+from backscroll.messages.dialects.gemini import is_content, is_sealed_thought
+from backscroll.messages.parts import Message
 from backscroll.messages.reader import read_message
-from backscroll.messages.validation import Message
 
-_BLOCKS = frozenset(("thinking", "redacted_thinking", "reasoning"))
-_KEYS = frozenset(("reasoning_content", "thinking_block"))
+_BLOCKS = frozenset(kind for each in DIALECTS for kind in each.reasoning)
+_KEYS = frozenset(key for each in DIALECTS for key in each.reasoning_fields)
 _OPTIONAL_ID = frozenset(
     ("message", "function_call", "custom_tool_call", "shell_call", "apply_patch_call", "tool_search_call")
 )
@@ -64,7 +64,7 @@ def without_demands(items: Sequence[Any]) -> list[Any]:
 def _is_reasoning(block: Any) -> bool:
     if type(block) is not dict:
         return False
-    return _of_type(block, _BLOCKS) if "type" in block else "reasoningContent" in block
+    return _of_type(block, _BLOCKS) if "type" in block else not _BLOCKS.isdisjoint(block)
 
 
 def _of_type(block: Any, types: frozenset[str]) -> bool:

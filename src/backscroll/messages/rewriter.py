@@ -6,20 +6,23 @@ decides *what* to replace.
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backscroll.messages.contents import CALLS, MODEL, answers_in, content_of, held, is_content, response_to
-from backscroll.messages.items import PAIRS, answer_of, is_envelope, kind_of
-from backscroll.messages.parts import Part, Path, compact
-from backscroll.messages.reader import SYSTEM_ROLES, ParsedMessage
+from backscroll.messages.copying import copy_message
+from backscroll.messages.dialects import DIALECTS, blocks_key, dialect_of, dialect_of_block
+from backscroll.messages.dialects.gemini import is_content
+from backscroll.messages.dialects.openai_chat import OPENAI_CHAT, result_message
+from backscroll.messages.dialects.response_items import is_envelope
+from backscroll.messages.dialects.responses import RESPONSES
+from backscroll.messages.parsed_message import SYSTEM_ROLES, ParsedMessage
+from backscroll.messages.parts import Message, Part, Path, compact
 from backscroll.messages.recall_lead import LEAD
-from backscroll.messages.validation import Message, copy_message
 
 NO_RESULT = "[no result recorded]"
 _LONE = re.compile("[\ud800-\udfff]")
-_BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
+_PUT: dict[str, Callable[[str], Any]] = {form: put for each in DIALECTS for form, put in each.put.items()}
+_PUT["mapping"] = json.loads
 
 
 def replaceable(reading: ParsedMessage, part: Part) -> bool:
@@ -31,28 +34,9 @@ def replace(message: Message, reading: ParsedMessage, texts: Mapping[int, str]) 
     """Return the message with new texts for the parts numbered in `texts`. Arguments must be given as JSON text."""
     for number, text in texts.items():
         part = reading.parts[number]
-        message = _put(message, part.path, _in_form(part, text))
+        put = _PUT.get(part.form)
+        message = _put(message, part.path, text if put is None else put(text))
     return message
-
-
-def _in_form(part: Part, text: str) -> Any:
-    if part.form == "typed":
-        return {"type": "text", "text": text}
-    if part.form == "input":
-        return {"type": "input_text", "text": text}
-    if part.form == "bare":
-        return {"text": text}
-    if part.form == "mapping":
-        return json.loads(text)
-    if part.form == "output":
-        return {"output": text}
-    if part.form == "inline":  # a response of Gemini holds media next to its object, and no text
-        return {"inlineData": {"mimeType": "text/plain", "data": b64encode(_encodable(text)).decode()}}
-    return text
-
-
-def _encodable(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
 
 
 def _put(node: Any, path: Sequence[str | int], value: Any) -> Any:
@@ -76,7 +60,7 @@ def leave_out(message: Message, blocks: Iterable[Path]) -> Message | None:
     gone = set(blocks)
     if () in gone:
         return None
-    key = "parts" if is_content(message) else "content"
+    key = blocks_key(message)
     rest = [block for number, block in enumerate(message[key]) if (key, number) not in gone]
     return {**message, key: rest} if not all(_is_marker(block) for block in rest) else None
 
@@ -143,12 +127,8 @@ def mask_arguments(note: str) -> str:
 
 def plain(role: str, text: str, like: Message | None) -> Message:
     """Make a message of one text, in the block form of `like`, a message of the same history."""
-    if like and is_content(like):
-        return content_of(role, text)
-    content = like.get("content") if like else None
-    if type(content) is list and any(map(_is_bedrock, content)):
-        return {"role": role, "content": [{"text": text}]}
-    return {"role": role, "content": text}
+    dialect = OPENAI_CHAT if like is None else dialect_of(like)
+    return dialect.make_message(role, text)
 
 
 def shape_among(messages: Iterable[Message]) -> Message | None:
@@ -165,14 +145,10 @@ def must_alternate(message: Message, other: Message) -> bool:
     """Return whether a provider refuses these messages of one role in a row: two of Bedrock, or two of the model of
     Gemini.
     """
-    if is_content(message) and is_content(other):
-        return bool(message["role"] == MODEL == other["role"])
-    contents = (each.get("content") for each in (message, other))
-    return any(type(content) is list and any(map(_is_bedrock, content)) for content in contents)
+    return any(alternates(message, other) for alternates in _ALTERNATE)
 
 
-def _is_bedrock(block: Any) -> bool:
-    return type(block) is dict and "type" not in block and not _BEDROCK_KEYS.isdisjoint(block)
+_ALTERNATE = tuple(each.alternates for each in DIALECTS if each.alternates is not None)
 
 
 def answer_missing(
@@ -185,22 +161,13 @@ def answer_missing(
     require all results of a round in one user message: a block is added to the recorded message, or one message is
     made.
     """
-    messages, blocks = list(results), []
+    key = blocks_key(message)
+    messages, blocks = list(results), list[Message]()
     for call in calls:
-        said = text(call)
-        block = _result_block(message, call, said)
-        if block is not None:
-            blocks.append(block)
-        elif (item := _item_at(message, call.path)) is not None:
-            messages.append(answer_of(item, said))
-        elif call.path[0] == "function_call":
-            # The name within the id: older versions stored a call with its name under `tool`, which its id lacks.
-            messages.append({"role": "function", "name": (call.id or "")[len("function:") :], "content": said})
-        else:
-            messages.append({"role": "tool", "tool_call_id": call.id or "", "content": said})
+        made = _result(message, call, text(call))
+        (messages if "role" in made else blocks).append(made)
     if not blocks:
         return messages
-    key = "parts" if is_content(message) else "content"
     last = messages[-1] if messages else {}
     content = last.get(key)
     if last.get("role") != "user" or type(content) is not list:
@@ -210,28 +177,18 @@ def answer_missing(
     return messages
 
 
-def _item_at(message: Message, path: Path) -> dict[str, Any] | None:
-    if path[0] != "content" or not is_envelope(message):
-        return None
-    found: dict[str, Any] = message["content"][path[1]]
-    return found if kind_of(found) in PAIRS else None
+def _result(message: Message, call: Part, text: str) -> Message:
+    """Return the block or the message that answers a call."""
+    if call.path[0] not in ("content", "parts"):
+        return result_message(call, text)
+    block = message[call.path[0]][call.path[1]]
+    dialect = dialect_of_block(block, str(call.path[0]))
+    if dialect is RESPONSES and not is_envelope(message):
+        return result_message(call, text)  # LangChain lists calls as items among other blocks
+    if dialect.make_result is None:
+        return result_message(call, text)  # so hosts answer their blocks
+    return dialect.make_result(block, str(call.id or ""), text)
 
 
 def _is_result(block: Any) -> bool:
-    if type(block) is not dict:
-        return False
-    return "toolResult" in block or block.get("type") == "tool_result" or answers_in(block) is not None
-
-
-def _result_block(message: Message, call: Part, text: str) -> dict[str, Any] | None:
-    if call.path[0] == "parts":
-        found = held(message["parts"][call.path[1]], CALLS)
-        return None if found is None else response_to(found[1], text)
-    if call.path[0] != "content":
-        return None
-    block = message["content"][call.path[1]]
-    if "toolUse" in block:
-        return {"toolResult": {"toolUseId": call.id or "", "status": "error", "content": [{"text": text}]}}
-    if block.get("type") == "tool_use":
-        return {"type": "tool_result", "tool_use_id": call.id or "", "content": text, "is_error": True}
-    return None  # Amplifier's block-only calls are answered by messages of the tool role
+    return any(each.answer(block) is not None for each in DIALECTS)

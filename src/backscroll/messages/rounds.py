@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from backscroll.messages.contents import answers_in, is_content, matched, numbered_calls
-from backscroll.messages.items import OUTPUTS, PAIRS, call_id, kind_of
-from backscroll.messages.reader import ParsedMessage
-from backscroll.messages.validation import Message
+from backscroll.messages.dialects import DIALECTS, blocks_key
+from backscroll.messages.dialects.gemini import is_content, numbered_calls
+from backscroll.messages.pairing import matched
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import CallId, Message
 
 
 class Arranged(NamedTuple):
@@ -65,7 +66,7 @@ def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
 def arranged(messages: Sequence[Message]) -> Arranged:
     """Order the messages of a group: each round's results in one message behind its calls."""
     slots: list[_Slot] = []
-    waiting: dict[str, list[_Slot]] = {}
+    waiting: dict[CallId, list[_Slot]] = {}
     for number, message in enumerate(messages):
         blocks = _blocks(message) if message["role"] in ("user", "tool") else None
         if blocks is None or not any(map(_answered, blocks)):
@@ -80,20 +81,20 @@ def arranged(messages: Sequence[Message]) -> Arranged:
         found.append(slot.message)
         sources.append((slot.source,))
         if slot.like is not None:
-            key = "parts" if is_content(slot.like) else "content"
+            key = blocks_key(slot.like)
             found.append({**slot.like, key: [*slot.results, *slot.rest]})
             sources.append(tuple(slot.answers))
     return Arranged(found, sources)
 
 
 def _share_out(
-    message: Message, number: int, blocks: Sequence[Any], slots: list[_Slot], waiting: dict[str, list[_Slot]]
+    message: Message, number: int, blocks: Sequence[Any], slots: list[_Slot], waiting: dict[CallId, list[_Slot]]
 ) -> None:
     """Assign each result to the call that it answers; the rest of the message goes with the last of them."""
     rest: list[Any] = []
     last = -1
     for block, call in zip(blocks, _named(message, blocks, waiting), strict=True):
-        answered = waiting.get(call or "")
+        answered = None if call is None else waiting.get(call)
         if not answered or call is None:
             rest.append(block)
             continue
@@ -107,7 +108,7 @@ def _share_out(
         slots[last].take(block, number, message, result=False)
 
 
-def _named(message: Message, blocks: Sequence[Any], waiting: dict[str, list[_Slot]]) -> list[str | None]:
+def _named(message: Message, blocks: Sequence[Any], waiting: dict[CallId, list[_Slot]]) -> list[CallId | None]:
     """Return the id of the call that each block answers; None for blocks that answer none."""
     names = [_answered(block) for block in blocks]
     if not is_content(message):
@@ -118,33 +119,22 @@ def _named(message: Message, blocks: Sequence[Any], waiting: dict[str, list[_Slo
 
 
 def _blocks(message: Message) -> list[Any] | None:
-    blocks = message.get("parts" if is_content(message) else "content")
+    blocks = message.get(blocks_key(message))
     return blocks if type(blocks) is list else None
 
 
-def _answered(block: Any) -> str | None:
+_ANSWERS = tuple(each.answer for each in DIALECTS)
+_CALLS = tuple(each.call for each in DIALECTS)
+
+
+def _answered(block: Any) -> CallId | None:
     """Return the id of the call that a block answers; None for any other block."""
-    if type(block) is not dict:
-        return None
-    if (answer := answers_in(block)) is not None:
-        return answer
-    if type(inner := block.get("toolResult")) is dict:
-        return str(inner.get("toolUseId") or "")
-    if block.get("type") == "tool_result":
-        return str(block.get("tool_use_id") or "")
-    return call_id(block) if kind_of(block) in OUTPUTS else None
+    return next((found for of in _ANSWERS if (found := of(block)) is not None), None)
 
 
-def _calls(message: Message) -> list[str]:
+def _calls(message: Message) -> list[CallId]:
     if is_content(message):
         return [call for _, _, _, call in numbered_calls(message["parts"])]
     content = message.get("content")
-    found = []
-    for block in content if type(content) is list else ():
-        if type(block) is dict and type(inner := block.get("toolUse")) is dict:
-            found.append(str(inner.get("toolUseId") or ""))
-        elif type(block) is dict and block.get("type") == "tool_use":
-            found.append(str(block.get("id") or ""))
-        elif kind_of(block) in PAIRS:
-            found.append(call_id(block))
-    return found
+    blocks = content if type(content) is list else ()
+    return [found for block in blocks for of in _CALLS if (found := of(block)) is not None]

@@ -3,9 +3,10 @@
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
-from backscroll.messages.parts import compact
+from backscroll.messages.parts import Block, compact
 
 _KEY = "structuredContent"
 _KEYS = (_KEY, "structured_content")
@@ -29,7 +30,7 @@ def once(text: str) -> str:
     return text if found is value else compact(found)
 
 
-def same_json(one: str, other: str) -> bool:
+def _same_json(one: str, other: str) -> bool:
     """Return whether two long texts are JSON of the same value."""
     if min(len(one), len(other)) < SHORTEST or one.lstrip()[:1] not in ("{", "["):
         return False
@@ -46,8 +47,30 @@ def _once(value: Any) -> Any:
         return value
     texts = [block.get("text") if type(block) is dict else None for block in content]
     whole = compact(held)
-    copies = [type(text) is str and same_json(whole, text) for text in texts]
+    copies = [type(text) is str and _same_json(whole, text) for text in texts]
     if not any(copies):
         return value
     blocks = [{**block, "text": NAMED} if copy else block for block, copy in zip(content, copies, strict=True)]
     return {**value, "content": blocks}
+
+
+def without_copies(result: Block, text_of: Callable[[str], Block]) -> Block:
+    """Return a result with a few words in place of a block that has the data of an earlier one."""
+    content = result.get("content")
+    if type(content) is not list or len(content) < 2:
+        return result
+    left: list[Any] = []
+    for block in content:
+        is_copy = type(block) is dict and any(
+            _same_json(_data(other), _data(block)) for other in left if type(other) is dict
+        )
+        left.append(text_of(ABOVE) if is_copy else block)
+    return (
+        result if all(one is other for one, other in zip(left, content, strict=True)) else {**result, "content": left}
+    )
+
+
+def _data(block: Any) -> str:
+    """Return the text of a block, or the JSON of a block of Bedrock."""
+    text = block.get("text", "")
+    return compact(block["json"]) if "json" in block else text if type(text) is str else ""

@@ -4,18 +4,21 @@ A message of another shape would count as almost nothing, and models could not r
 never be answered, so a provider would reject every later request. Stored messages are not checked again.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.contents import RESPONSES, held, is_content
-from backscroll.messages.contents import ROLES as CONTENT_ROLES
-from backscroll.messages.items import is_envelope
-from backscroll.messages.reader import ParsedMessage, read_message
-from backscroll.messages.validation import Message
+from backscroll.messages.dialects import CARRIERS, dialect_of_block
+from backscroll.messages.dialects.blocks import is_text
+from backscroll.messages.dialects.gemini import RESPONSES, held, is_content
+from backscroll.messages.dialects.gemini import ROLES as CONTENT_ROLES
+from backscroll.messages.dialects.openai_chat import is_in_chat
+from backscroll.messages.dialects.response_items import is_envelope
+from backscroll.messages.parsed_message import ParsedMessage
+from backscroll.messages.parts import Message, Part, kind_of
+from backscroll.messages.reader import read_message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_WITHOUT_CONTENT = ("tool_calls", "function_call", "refusal", "reasoning_content", "thinking_block", "audio")
-"""Keys that carry content without a `content`."""
 _OUTPUT = "append an item of OpenAI's Responses API with its `type` and without a `role`, or the whole response"
 
 
@@ -44,7 +47,7 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
     if role not in ROLES:
         allowed = ", ".join(ROLES)
         raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {allowed}")
-    if "content" not in message and not any(message.get(key) for key in _WITHOUT_CONTENT):
+    if "content" not in message and not any(message.get(key) for key in CARRIERS):
         hint = f": {_OUTPUT}" if "output" in message else ""
         keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
         raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
@@ -124,3 +127,61 @@ def _check_answer(message: Message, role: str, reading: ParsedMessage) -> None:
     named = type(message.get("tool_call_id")) is str and message["tool_call_id"]
     if role == "tool" and not named and not (reading.parts and all(part.id for part in reading.parts)):
         raise MessageError("the tool message has no `tool_call_id`: give the id of the call that it answers")
+
+
+# -- what a provider would refuse at every later request --
+# Hosts with shapes of their own (Amplifier, Gemini) may write any value. Sources: the request types of openai 3.54 and
+# anthropic 2.12, and botocore's model of `Converse`.
+
+
+def not_text(what: str, value: Any) -> str:
+    """Return the message of the error for a value that is no text."""
+    return f"{what} is {value!r:.60}, and its provider takes a text: pass json.dumps(value), which models read as well"
+
+
+def check_texts(message: Message, reading: ParsedMessage) -> None:
+    """Check a new message by itself.
+
+    Raises:
+        MessageError: It holds a value that its dialect takes as text only, or ends with reasoning.
+    """
+    if reading.calls:
+        for part in reading.parts:
+            if part.kind == "call" and part.form == "mapping" and is_in_chat(part):
+                raise MessageError(not_text(f"`arguments` of the call {part.id!r}", _value(message, part.path)))
+    content = message.get("content")
+    if type(content) is not list:
+        return
+    if is_envelope(message) and kind_of(content[-1]) == "reasoning":
+        raise MessageError(
+            "the items end with a reasoning item, and OpenAI refuses reasoning without the item that followed it: "
+            "append all items of a response in one call, as context.append(response) or "
+            "context.append(*response.output)"
+        )
+    for number, block in enumerate(content):
+        if (fault := dialect_of_block(block).refuses(block)) is not None:
+            key, value = fault
+            raise MessageError(not_text(f"`{key}` of the block at content[{number}]", value))
+
+
+def answers_with_value(message: Message, reading: ParsedMessage) -> bool:
+    """Return whether a whole message is a result, and one that is no text."""
+    return reading.role == "tool" and not is_text(message.get("content"))
+
+
+def check_value(message: Message, reading: ParsedMessage, calls: Sequence[Part]) -> None:
+    """Check a result that is no text against the calls that it may answer.
+
+    Raises:
+        MessageError: It answers a call in the shape of chat completions. Hosts with other calls may append any value.
+    """
+    answered = {name for name, _ in reading.results}
+    if any(part.id in answered and is_in_chat(part) for part in calls):
+        raise MessageError(not_text("the content of the tool message", message.get("content")))
+
+
+def _value(message: Message, path: tuple[str | int, ...]) -> Any:
+    node: Any = message
+    for key in path:
+        node = node[key]
+    return node

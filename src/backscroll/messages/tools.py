@@ -6,11 +6,31 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError
+from backscroll.messages.dialects import DIALECTS
 
 _DECLARED = ("functionDeclarations", "function_declarations")
 """Where Gemini has the functions of one tool."""
 _NOT_SENT = frozenset(("cache_control", "cachePoint"))
 """Marks for a prompt cache are no part of a definition."""
+
+
+def _mcp_tool(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+_FORMATS = {name: make for dialect in DIALECTS for name, make in dialect.tool_formats.items()} | {"mcp": _mcp_tool}
+
+
+def definition(format: str, name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition of a tool in a provider's format, or in that of the Model Context Protocol (`mcp`).
+
+    Raises:
+        ConfigurationError: The format is unknown.
+    """
+    if format not in _FORMATS:
+        known = [f"{each!r}" for each in _FORMATS]
+        raise ConfigurationError(f"unknown tool format {format!r}; known are {', '.join(known[:-1])} and {known[-1]}")
+    return _FORMATS[format](name, description, schema)
 
 
 class ToolTexts(NamedTuple):

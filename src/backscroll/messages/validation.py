@@ -11,9 +11,9 @@ from typing import Any
 
 from backscroll.errors import MessageError
 from backscroll.messages.answers import message_in
-from backscroll.messages.items import gathered
+from backscroll.messages.dialects.response_items import gathered
+from backscroll.messages.parts import Message
 
-Message = dict[str, Any]
 Redact = Callable[[Message], object]
 """The caller's function that redacts a message before any other processing. It may change its argument, and returns the
 result.
@@ -229,21 +229,3 @@ def same_json(one: object, other: object) -> bool:
     if type(one) is list and type(other) is list:
         return len(one) == len(other) and all(map(same_json, one, other))
     return one == other and (type(one) is not float or repr(one) == repr(other))  # 0.0 and -0.0 are equal as well
-
-
-def copy_message(message: Message) -> Message:
-    """Return a deep copy of an accepted message; texts are shared, because they are immutable."""
-    copy = message.copy()
-    for key, value in message.items():
-        if type(value) is list:
-            copy[key] = _copy_list(value)
-        elif type(value) is dict:
-            copy[key] = copy_message(value)
-    return copy
-
-
-def _copy_list(values: list[Any]) -> list[Any]:
-    return [
-        copy_message(value) if type(value) is dict else _copy_list(value) if type(value) is list else value
-        for value in values
-    ]

@@ -15,7 +15,6 @@ from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks
 from backscroll.history.plan import reference
 from backscroll.messages import block_at
-from backscroll.messages.contents import names_of
 from backscroll.messages.echoes import Echoes
 from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
@@ -452,7 +451,7 @@ class _Calls:
         for entry in entries:
             left_out = self._echoes.of(entry.reading)
             for part in entry.reading.call_parts:
-                for name in () if part.id is None else names_of(part.id):
+                for name in () if part.id is None else part.id.names:
                     self._about.pop(name, None)
                     self._about[name] = f"{part.name} {part.text[:_ABOUT]}"
             for _ in range(len(self._about) - _MOST_CALLS):

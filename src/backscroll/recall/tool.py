@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from backscroll.errors import BackscrollError, ConfigurationError
+from backscroll.errors import BackscrollError
+from backscroll.messages.tools import definition
 from backscroll.ports import Operation
 from backscroll.recall.pages import RecallResult
 
@@ -11,8 +12,7 @@ def tool_definition(format: str) -> dict[str, object]:
     """Return the definition of the `recall` tool in a provider's format.
 
     Args:
-        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic`, `gemini`, `strands` or
-            `mcp`.
+        format: One of the names that `messages.tools.definition` knows.
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -30,30 +30,7 @@ def tool_definition(format: str) -> dict[str, object]:
         "Read what was left out of this conversation to save room, word for word. "
         "Give ref to read a [ref:...] mark, or query to search everything that was ever said or read."
     )
-    return in_format(format, "recall", description, schema)
-
-
-def in_format(format: str, name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
-    """Return the definition of a tool in a provider's format: `openai`, `responses`, `anthropic`, `gemini`
-    (one of `functionDeclarations`), `strands` or `mcp` (the Model Context Protocol).
-
-    Raises:
-        ConfigurationError: The format is unknown.
-    """
-    if format == "openai":
-        return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
-    if format == "responses":
-        return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": False}
-    if format == "anthropic":
-        return {"name": name, "description": description, "input_schema": schema}
-    if format == "gemini":
-        return {"name": name, "description": description, "parametersJsonSchema": schema}
-    if format == "strands":
-        return {"name": name, "description": description, "inputSchema": {"json": schema}}
-    if format == "mcp":
-        return {"name": name, "description": description, "inputSchema": schema}
-    known = "'openai', 'responses', 'anthropic', 'gemini', 'strands' and 'mcp'"
-    raise ConfigurationError(f"unknown tool format {format!r}; known are {known}")
+    return definition(format, "recall", description, schema)
 
 
 def answer(make: Callable[..., Operation[RecallResult]], arguments: dict[str, object]) -> Operation[str]:

@@ -9,7 +9,7 @@ from backscroll.history.loading import fetch
 from backscroll.history.log import MessageAdded
 from backscroll.history.log_reader import LogReader
 from backscroll.messages import Message, ParsedMessage
-from backscroll.messages.contents import may_answer
+from backscroll.messages.parts import CallId
 from backscroll.ports import Operation
 from backscroll.tokens.counts import Counts
 
@@ -47,7 +47,7 @@ def with_tools(history: History, reader: LogReader, added: list[Addition]) -> Op
 
 
 def _tool_of(
-    history: History, reader: LogReader, before: Sequence[Addition], answer: str, call: tuple[int | None, int]
+    history: History, reader: LogReader, before: Sequence[Addition], answer: CallId, call: tuple[int | None, int]
 ) -> Operation[str]:
     """Return the name of the tool that a result is from; empty if no call is found.
 
@@ -55,7 +55,7 @@ def _tool_of(
         history: The history.
         reader: Reads its log.
         before: What is added before the result.
-        answer: The id of the call, or what a response of Gemini names.
+        answer: The id of the call, or of its function alone.
         call: The `seq` and number of the open call. `None`: the call has a result already, or there is none.
     """
     seq, number = call
@@ -70,6 +70,6 @@ def _tool_of(
     newest = yield from fetch(history, reader, list(branch.between(max(0, len(branch) - _SEARCHED), len(branch))))
     for reading in [*reversed(new.values()), *(entry.reading for entry in reversed(newest))]:
         for part in reading.parts:
-            if part.kind == "call" and may_answer(answer, part.id or ""):
+            if part.kind == "call" and part.id is not None and answer.may_mean(part.id):
                 return part.name or ""
     return ""

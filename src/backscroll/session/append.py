@@ -10,9 +10,7 @@ from backscroll.history.groups import ALONE, GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
 from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, numbered, read_message, same_json
-from backscroll.messages.contents import may_answer
-from backscroll.messages.healing import is_in_chat, is_text
-from backscroll.messages.sendable_texts import check_texts, not_text
+from backscroll.messages.shapes import answers_with_value, check_texts, check_value
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.addition import Addition, with_tools
 from backscroll.session.state import SessionState
@@ -92,20 +90,18 @@ def read_messages(state: SessionState, messages: Sequence[object], *, strict: bo
 
 
 def _check_answers(history: History, read: Sequence[Read]) -> None:
-    """Check that results of calls in the shape of OpenAI's chat completions are texts.
+    """Check that results are texts where their calls want texts.
 
     Raises:
-        MessageError: One is not. Hosts with calls of another shape may append any value.
+        MessageError: One is not.
     """
     for at, (message, reading, _) in enumerate(read):
-        if not reading.results or message["role"] not in ("tool", "function") or is_text(message.get("content")):
+        if not reading.results or not answers_with_value(message, reading):
             continue
         calls = [part for _, earlier, _ in read[:at] for part in earlier.call_parts]
         waiting = [entry for seq, _ in history.waiting_calls() if (entry := history.get(seq)) is not None]
         calls += [part for entry in waiting for part in entry.reading.call_parts]
-        answered = {name for name, _ in reading.results}
-        if any(part.id in answered and is_in_chat(part) for part in calls):
-            raise MessageError(not_text("the content of the tool message", message.get("content")))
+        check_value(message, reading, calls)
 
 
 def _appended(state: SessionState, read: Sequence[Read], id: str | None, paired: bool) -> Operation[bool]:
@@ -168,8 +164,8 @@ def add(state: SessionState, addition: Addition) -> None:
         state.pending_notifications.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
     entry = state.history.append(event, reading)
     state.follow(event)
-    if event.late and (unknown := [reading.results[index][0] for index, tool, _ in event.late if not tool]):
-        payload = {"seq": entry.seq, "ids": unknown, "open": state.history.waiting()}
+    if event.late and (unknown := [str(reading.results[index][0]) for index, tool, _ in event.late if not tool]):
+        payload = {"seq": entry.seq, "ids": unknown, "open": [call.record for call in state.history.waiting()]}
         state.pending_notifications.append((events.ORPHAN_RESULT, payload))
     if state.listened_to:
         length = sum([len(part.text) for part in reading.parts])
@@ -220,19 +216,20 @@ def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, o
     stored = [reading for _, reading, _ in read if not passing(reading)]
     calls = {call for reading in stored for call in reading.calls}
     answers = [answer for reading in stored for answer, _ in reading.results]
-    answered = [answer for answer in answers if not any(may_answer(answer, call) for call in calls)]
+    answered = [answer for answer in answers if not any(answer.may_mean(call) for call in calls)]
     newest, last = history.newest, history.last
     if stored and newest is not None and newest.open_calls and newest.first in theirs:
         waiting = history.waiting(newest)
-        if not any(may_answer(answer, call) for answer in answered for call in waiting):
+        if not any(answer.may_mean(call) for answer in answered for call in waiting):
+            names = [call.record for call in waiting]
             return (
-                f"the calls {waiting} of another writer wait for their results: append again when these are there; if "
+                f"the calls {names} of another writer wait for their results: append again when these are there; if "
                 "that writer is gone, append the results, or rewind to before the calls"
             )
     if not stored or not outrun:
         return None
     open_calls = set(history.waiting()) if answered else set()
-    if gone := [name for name in answered if not any(may_answer(name, call) for call in open_calls)]:
+    if gone := [name for name in answered if not any(name.may_mean(call) for call in open_calls)]:
         return f"the calls {gone} were answered by another writer, or taken back"
     if last is None or last.seq not in theirs or last.reading.role != "assistant" or last.reading.calls:
         return None

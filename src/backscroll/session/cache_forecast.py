@@ -11,7 +11,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from backscroll.messages import Message
-from backscroll.view.cache_marks import LOOK_BACK, Marking, Place, blocks_of
+from backscroll.messages.cache_marks import blocks_of
+from backscroll.view.cache_marks import LOOK_BACK, Marking, Place
 from backscroll.view.segment import Segment
 from backscroll.view.view import View
 

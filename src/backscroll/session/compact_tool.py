@@ -5,8 +5,8 @@ from collections.abc import Callable
 from backscroll.compaction.result import CompactionResult
 from backscroll.errors import BackscrollError
 from backscroll.messages import Redact, accept_text
+from backscroll.messages.tools import definition
 from backscroll.ports import Operation
-from backscroll.recall.tool import in_format
 
 MOST_REASON = 500  # characters of a reason that are kept
 _LITTLE = "compacting now would free too little, because nearly everything is recent or protected: go on"
@@ -14,8 +14,8 @@ _NO_REASON = "compact needs a reason: say in one sentence what is done and no lo
 
 
 def compact_definition(format: str) -> dict[str, object]:
-    """Return the definition of the `compact` tool in a provider's format: `openai`, `responses`, `anthropic`, `gemini`,
-    `strands` or `mcp`.
+    """Return the definition of the `compact` tool in a provider's format, by a name that `messages.tools.definition`
+    knows.
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -26,7 +26,7 @@ def compact_definition(format: str) -> dict[str, object]:
         "Free room in your context: shorten and summarize its older part. Use it when a piece of work is done and "
         "its details are no longer needed. Nothing is lost; what is left out can still be read by its reference."
     )
-    return in_format(format, "compact", description, schema)
+    return definition(format, "compact", description, schema)
 
 
 def answer_compact(

@@ -1,13 +1,12 @@
 """The calls of tools that have no result: what a loop runs or refuses before it asks the model again."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import load_group
-from backscroll.messages.contents import call_names
-from backscroll.messages.healing import is_object
+from backscroll.messages.dialects import is_ended_by_provider
+from backscroll.messages.healing import arguments_of
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter
@@ -22,7 +21,7 @@ class OpenCall:
     """
 
     id: str
-    """The id that its result has to name; empty where Gemini gave none."""
+    """The id that its result has to name; empty where its provider gave none."""
     tool: str
     """The name of the called tool."""
     arguments: Any
@@ -42,7 +41,7 @@ def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
     for seq, number in sorted(history.waiting_calls()):
         yield from load_group(history, state.reader, seq)
         entry = history.entry(seq)
-        if entry.reading.call_parts[number].path[-1] != "code":
+        if not is_ended_by_provider(entry.reading.call_parts[number]):
             found.append(_open_call(history, entry, number))
     return found
 
@@ -50,9 +49,9 @@ def open_calls(state: SessionState) -> Operation[list[OpenCall]]:
 def _open_call(history: History, entry: Entry, number: int) -> OpenCall:
     part = entry.reading.call_parts[number]
     return OpenCall(
-        id=call_names(part.id or "")[1],
+        id="" if part.id is None else part.id.given,
         tool=part.name or "",
-        arguments=json.loads(part.text) if is_object(part.text) else part.text,
+        arguments=arguments_of(part),
         seq=entry.seq,
         went_on=history.went_on(entry),
     )

@@ -332,8 +332,8 @@ class SessionState:
         made_in = self.lanes.get(self.answering or "")
         if (
             made_in is None
-            or event.message["role"] != "assistant"
-            or not self.history.entry(event.seq).reading.is_sealed
+            or (reading := self.history.entry(event.seq).reading).role != "assistant"
+            or not reading.is_sealed
         ):
             return
         for lane in self.lanes.values():

@@ -19,10 +19,10 @@ from backscroll.history.log import (
     UsageObserved,
 )
 from backscroll.history.plan import same_until
+from backscroll.messages.counted import Counted
 from backscroll.session.state import SessionState
 from backscroll.tokens.reported_usage import NOT_ABOUT_IT, ignored
 from backscroll.tokens.response_notes import notes_of
-from backscroll.tokens.responses import Counted
 
 _DIGITS = 8  # of the SHA-256 of instructions
 NOTHING_SENT = "no view was handed out on this lane yet"

@@ -10,8 +10,8 @@ from copy import copy
 from typing import NamedTuple
 
 from backscroll import events
+from backscroll.messages.counted import Counted
 from backscroll.ports import Notification
-from backscroll.tokens.responses import Counted
 from backscroll.tokens.usage import Report, UsageCalibrator
 
 NOT_ABOUT_IT = "it cannot be about that view"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
 
-from backscroll.messages.reader import ParsedMessage
+from backscroll.messages.parsed_message import ParsedMessage
 from backscroll.tokens.counts import Count, Counts, MediaCount
 from backscroll.tokens.model_profiles import ModelProfile
 

@@ -7,10 +7,12 @@ request has a mark at the same place, so it reads there however many blocks were
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from backscroll.errors import ConfigurationError
-from backscroll.messages import SYSTEM_ROLES, Message
+from backscroll.messages.cache_marks import blocks_of, in_blocks, is_markable, last_markable, mark, marks_are_blocks
+from backscroll.messages.parsed_message import SYSTEM_ROLES
+from backscroll.messages.parts import Message
 
 MOST = 4
 """Marks that the provider accepts in one request."""
@@ -19,17 +21,6 @@ LOOK_BACK = 20
 UNKNOWN_MINIMUM = 1_024
 """Tokens that a prefix needs to be cached where the model is not known: what most models need."""
 TTLS = ("5m", "1h")
-_BEARERS = frozenset(
-    (
-        "text", "image", "document", "tool_use", "tool_result", "search_result", "server_tool_use",
-        "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "compaction", "image_url",
-    )
-)  # fmt: skip  # one thought
-"""Types of blocks that may bear a mark. Reasoning may not."""
-_CONVERSE_BEARERS = frozenset(("text", "image", "document", "video", "toolUse", "toolResult"))
-"""Keys of Bedrock's blocks behind which a mark may be. Source: "Prompt caching for faster model inference" (Amazon)."""
-_CONVERSE = _CONVERSE_BEARERS | {"reasoningContent", "guardContent", "cachePoint"}
-_KEY, _POINT = "cache_control", "cachePoint"
 
 Ttl = Literal["5m", "1h"]
 
@@ -93,8 +84,8 @@ class MarkableMessages:
     """The messages of a view as a provider with marks gets them, and what is known of their blocks.
 
     Every text content is one block, in every view and marked or not: a provider may take a change between the two forms
-    as a change of the prefix. Marks of the caller are taken out. Each message is looked at once. With messages of
-    Bedrock's Converse among them, the block of a text is one of Converse, and marks are blocks of their own.
+    as a change of the prefix. Marks of the caller are taken out. Each message is looked at once. With messages among
+    them in whose dialect marks are blocks of their own, the block of a text is one of that dialect.
     """
 
     def __init__(self) -> None:
@@ -105,13 +96,13 @@ class MarkableMessages:
         """For each message, the newest one up to it that may bear a mark and is no system message; -1: none."""
         self._leading = 0
         """Leading system messages."""
-        self._converse: int | None = None
-        """The first message with blocks of Converse."""
+        self._marked_by_blocks: int | None = None
+        """The first message of a dialect whose marks are blocks of their own."""
 
     def cut(self, number: int) -> int:
         """Forget all messages after the first `number`, or all if their form changes. Return how many are left."""
-        if self._converse is not None and self._converse >= number:
-            self._converse, number = None, 0  # texts are in another form then
+        if self._marked_by_blocks is not None and self._marked_by_blocks >= number:
+            self._marked_by_blocks, number = None, 0  # texts are in another form then
         del self.messages[number:], self.ends[number:], self._newest[number:]
         self._leading = min(self._leading, number)
         return number
@@ -119,17 +110,17 @@ class MarkableMessages:
     def follow(self, messages: Sequence[Message]) -> int:
         """Take the messages after the known ones. Return how many of these are as they were."""
         known = len(self.messages)
-        if self._converse is None:
+        if self._marked_by_blocks is None:
             newer = range(len(self.messages), len(messages))
-            first = next((at for at in newer if _is_converse(messages[at])), None)
+            first = next((at for at in newer if marks_are_blocks(messages[at])), None)
             if first is not None:
-                known, self._converse = self.cut(0), first
+                known, self._marked_by_blocks = self.cut(0), first
         for at in range(len(self.messages), len(messages)):
-            message = in_blocks(messages[at], converse=self._converse is not None)
+            message = in_blocks(messages[at], bare=self._marked_by_blocks is not None)
             is_system = message["role"] in SYSTEM_ROLES
             if is_system and self._leading == at:
                 self._leading = at + 1
-            bears = not is_system and _last_bearer(message) is not None
+            bears = not is_system and last_markable(message) is not None
             self._newest.append(at if bears else self._newest[-1] if at else -1)
             self.ends.append((self.ends[-1] if at else 0) + len(blocks_of(message)))
             self.messages.append(message)
@@ -159,7 +150,7 @@ class MarkableMessages:
         return None if at < 0 else self._end_of(at)
 
     def _end_of(self, at: int) -> Place | None:
-        block = _last_bearer(self.messages[at])
+        block = last_markable(self.messages[at])
         return None if block is None else Place(at, block)
 
     def _number(self, place: Place) -> int:
@@ -176,7 +167,7 @@ class MarkableMessages:
         while at >= before.message:
             blocks = blocks_of(self.messages[at])
             most = min(len(blocks) - 1, furthest - (self.ends[at] - len(blocks)))
-            within = (Place(at, block) for block in range(most, -1, -1) if _bears(blocks[block]))
+            within = (Place(at, block) for block in range(most, -1, -1) if is_markable(blocks[block]))
             found = next((place for place in within if place > before), None)
             if found is not None and self.messages[at]["role"] not in SYSTEM_ROLES:
                 return found
@@ -190,93 +181,5 @@ def set_marks(messages: list[Message], places: Sequence[tuple[Place, bool]], ttl
     for place, is_stable in places:
         ttl = ttl if is_stable else ttls[1]
         marks.append((place, {} if ttl == TTLS[0] else {"ttl": ttl}))
-    for place, lasting in reversed(marks):  # from the end on, since a mark of Converse is one block more
-        content = messages[place.message]["content"]
-        if "type" in content[place.block]:
-            content[place.block][_KEY] = {"type": "ephemeral", **lasting}
-        else:
-            content.insert(place.block + 1, {_POINT: {"type": "default", **lasting}})
-
-
-def blocks_of(message: Message) -> Sequence[Any]:
-    """Return the blocks of a content; a text is one."""
-    content = message.get("content", message.get("parts"))
-    return content if type(content) is list else [content] if content else []
-
-
-def in_blocks(message: Message, *, converse: bool = False) -> Message:
-    """Return a message without marks, its text content as one block. What does not change is shared, not copied.
-
-    Args:
-        message: The message.
-        converse: The block is one of Bedrock's Converse.
-    """
-    content = message.get("content")
-    if type(content) is str and content and message["role"] != "function":
-        content = [{"text": content} if converse else {"type": "text", "text": content}]
-    elif type(content) is list:
-        content = _unmarked(content)
-    return _with_content(message, content)
-
-
-def without_marks(message: Message) -> Message:
-    """Return a message without marks. What does not change is shared, not copied."""
-    content = message.get("content")
-    return _with_content(message, _unmarked(content) if type(content) is list else content)
-
-
-def _with_content(message: Message, content: Any) -> Message:
-    """Return a message with another content and without a mark of its own."""
-    if content is message.get("content") and _KEY not in message:
-        return message
-    left = {key: value for key, value in message.items() if key != _KEY}
-    return left | ({"content": content} if "content" in message else {})
-
-
-def _is_converse(message: Message) -> bool:
-    content = message.get("content")
-    return type(content) is list and any(map(_is_converse_block, content))
-
-
-def _is_converse_block(block: Any) -> bool:
-    return type(block) is dict and "type" not in block and not _CONVERSE.isdisjoint(block)
-
-
-def _unmarked(blocks: list[Any]) -> list[Any]:
-    left = [_without_mark(block) if type(block) is dict else block for block in blocks if not _is_point(block)]
-    if not left:
-        return blocks  # a message of a mark alone says nothing, and without it nothing is left
-    same = len(left) == len(blocks) and all(one is other for one, other in zip(left, blocks, strict=True))
-    return blocks if same else left
-
-
-def _is_point(block: Any) -> bool:
-    return type(block) is dict and block.keys() == {_POINT}
-
-
-def _without_mark(block: dict[str, Any]) -> dict[str, Any]:
-    """Take the mark out of a block and of the blocks in its content; arguments of calls may hold any key."""
-    inner = block.get("content")
-    content = _unmarked(inner) if type(inner) is list else inner
-    if _KEY not in block and content is inner:
-        return block
-    return {key: content if key == "content" else value for key, value in block.items() if key != _KEY}
-
-
-def _last_bearer(message: Message) -> int | None:
-    content = message.get("content")
-    if type(content) is not list:
-        return None
-    return next((at for at in range(len(content) - 1, -1, -1) if _bears(content[at])), None)
-
-
-def _bears(block: Any) -> bool:
-    if type(block) is not dict:
-        return False
-    if "type" not in block:
-        kind = next((key for key in block if key in _CONVERSE_BEARERS), None)
-    else:
-        kind = block["type"] if block["type"] in _BEARERS else None
-    if kind != "text":
-        return kind is not None
-    return type(block.get("text")) is str and not block["text"].isspace() and block["text"] != ""
+    for place, lasting in reversed(marks):  # from the end on, since a mark may be one block more
+        mark(messages[place.message], place.block, lasting)

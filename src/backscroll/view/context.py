@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.messages import Message
+from backscroll.messages.parts import Message
 from backscroll.ports import Tokenizer
 from backscroll.tokens.counts import Count
 from backscroll.tokens.known_models import MediaLimits

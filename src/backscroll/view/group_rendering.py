@@ -11,17 +11,14 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.history.plan import Plan
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
+from backscroll.messages.dialects import others_answer, server_ends
 from backscroll.messages.heal_rules import HealRule
-from backscroll.messages.healing import healed, is_in_chat, is_suspect
-from backscroll.messages.items import kind_of
+from backscroll.messages.healing import healed, is_suspect, want_texts
 from backscroll.messages.late_results import as_text
 from backscroll.messages.rewriter import answer_missing, leave_out
-from backscroll.messages.server_tools import open_ends
 from backscroll.view.rendering import WAITING, Edits, Find, frame, framed, placeholder, rewrite
 
 Sources = tuple[tuple[Entry, ...], ...]
-_OTHERS_ANSWER = ("mcp_approval_request", "program")
-"""Items that the user or the provider answers, so that a request may end with them."""
 
 
 class RenderedGroup(NamedTuple):
@@ -79,7 +76,7 @@ def render_group(
             continue
         message = _sendable(message, entry)
         if entry.seq in suspect or (heals and entry.seq in group.orphans):
-            message, rules = healed(message, chat=_in_chat(entries), alone=halves or _cut_off(entry))
+            message, rules = healed(message, texts=_want_texts(entries), alone=halves or _cut_off(entry))
             notes.rules.extend((entry.seq, rule) for rule in rules)
             if message is None:
                 continue
@@ -92,7 +89,7 @@ def render_group(
 
 
 def _sendable(message: Message, entry: Entry) -> Message:
-    return sendable(message) if entry.reading.role == "assistant" or "parts" in message else message
+    return sendable(message) if entry.reading.role == "assistant" or entry.reading.dumped else message
 
 
 class _Notes(NamedTuple):
@@ -149,18 +146,16 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _in_chat(entries: Sequence[Entry]) -> bool:
-    """Return whether the group's calls have the shape of OpenAI's chat completions."""
-    return any(is_in_chat(part) for part in entries[0].reading.parts if part.kind == "call")
+def _want_texts(entries: Sequence[Entry]) -> bool:
+    """Return whether results of the group's calls must be texts."""
+    return want_texts(entries[0].reading.parts)
 
 
 def _alone(entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return the calls and results of server tools whose other half is in no message of the group."""
     if not any(entry.reading.serves or entry.reading.served for entry in entries):
         return ()
-    blocks = [block for entry in entries for block in entry.message.get("content") or entry.message.get("parts") or ()]
-    calls, results = open_ends(blocks)
-    return (*calls, *results)
+    return server_ends([entry.message for entry in entries])
 
 
 def _cut_off(entry: Entry) -> tuple[str, ...]:
@@ -179,13 +174,8 @@ def _open_calls(
         parts = [
             part
             for number, part in enumerate(entry.reading.call_parts)
-            if (entry.seq, number) not in group.answered and not (pending and _asks_others(entry.message, part))
+            if (entry.seq, number) not in group.answered and not (pending and others_answer(entry.message, part))
         ]
         if parts:
             found.append((entry, parts))
     return found
-
-
-def _asks_others(message: Message, call: Part) -> bool:
-    """Return whether a user approves a call, or the provider goes on with it, so that no tool has to run."""
-    return call.path[0] == "content" and kind_of(message["content"][call.path[1]]) in _OTHERS_ANSWER

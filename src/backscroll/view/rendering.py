@@ -22,10 +22,8 @@ from backscroll.history.plan import (
     untold,
 )
 from backscroll.history.recall_wording import RECALL
-from backscroll.messages import Message, Part
-from backscroll.messages.contents import call_names
 from backscroll.messages.healing import encodable, is_complete
-from backscroll.messages.parts import Path
+from backscroll.messages.parts import CallId, Message, Part, Path
 from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
 from backscroll.messages.same_data import once
 from backscroll.tokens.counts import Count, Counts
@@ -303,16 +301,15 @@ def placeholder(call: Part) -> str:
     return f"{CUT_CALL} They begin: {began}"
 
 
-def frame(seq: int, call: str, tool: str) -> tuple[str, str]:
+def frame(seq: int, call: CallId, tool: str) -> tuple[str, str]:
     """Return the lines before and after the text of a result that is shown where it came.
 
     Args:
         seq: The message that holds it.
-        call: The id of the call that it answers, or for Gemini what the response names.
+        call: The id of the call that it answers.
         tool: The called tool; empty if the session has no such call.
     """
-    name, known_as = call_names(call)
-    name, ref = tool or name, reference(seq)
+    name, known_as, ref = tool or call.function or "", call.given, reference(seq)
     if not tool:
         return f"Result of an unknown call {escaped(known_as or name)} {ref}:\n<result>\n", "\n</result>"
     of = f"{escaped(name)} ({escaped(known_as)})" if known_as else escaped(name)

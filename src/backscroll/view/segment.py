@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.history.plan import Gap, PartEdit, Plan
-from backscroll.messages import Message
 from backscroll.messages.heal_rules import HealRule
+from backscroll.messages.parts import Message
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
 from backscroll.tokens.usage import NOTHING, Estimate
 

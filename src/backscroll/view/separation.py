@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from backscroll.history.history import History
 from backscroll.history.plan import Gap, Plan
 from backscroll.history.ranges import covers
-from backscroll.messages.contents import is_content
+from backscroll.messages.dialects import dialect_of
 from backscroll.view.segment import SUMMARY, Segment
 
 
@@ -31,7 +31,7 @@ def only_system(history: History, plan: Plan, low: int, high: int) -> bool:
 
 def cut_off_at(segments: Sequence[Segment], segment: Segment, plan: Plan) -> tuple[Gap, Segment] | None:
     """Return the gap before a system message, and the assistant's segment that it follows only because of that gap;
-    None if it needs no line. Contents of Gemini need none, because system messages are moved out of them.
+    None if it needs no line. Where a request holds its system messages apart, none does.
 
     Anthropic takes a system message only after a turn of the user, and last or before a turn of the assistant. Source:
     "Mid-conversation system messages" (Claude Platform Docs).
@@ -48,7 +48,11 @@ def cut_off_at(segments: Sequence[Segment], segment: Segment, plan: Plan) -> tup
         if previous.speaker is not None:
             if previous.key[1] == SUMMARY:
                 gap = gap or list(plan.gaps())[-1]
-            needed = previous.speaker == "assistant" and previous.key[2] >= 0 and not is_content(previous.messages[-1])
+            needed = (
+                previous.speaker == "assistant"
+                and previous.key[2] >= 0
+                and not dialect_of(previous.messages[-1]).system_apart
+            )
             return (gap, previous) if gap is not None and needed else None
         gap = gap or previous.gap
     return None

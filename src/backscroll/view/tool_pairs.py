@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from backscroll.errors import BackscrollError
 from backscroll.messages import ParsedMessage
+from backscroll.messages.parts import CallId
 
 
 def check_group(readings: Sequence[ParsedMessage], pending: bool) -> None:
@@ -20,7 +21,7 @@ def check_group(readings: Sequence[ParsedMessage], pending: bool) -> None:
     Raises:
         BackscrollError: A result or a call is alone.
     """
-    waiting: dict[str, int] = {}
+    waiting: dict[CallId, int] = {}
     for reading in readings:
         for answered, _ in reading.results:
             if not waiting.get(answered):

@@ -15,7 +15,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.plan import Gap, Native, PartEdit, Plan, untold
 from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired, read_message, sendable
-from backscroll.messages.contents import MODEL, is_content
+from backscroll.messages.dialects import ROLES, dialect_of
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import encodable
 from backscroll.messages.rewriter import must_alternate, plain, shape_among
@@ -341,10 +341,10 @@ class View:
 
     def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> _Line:
         """Make a user's line before an assistant's message that is the first only because others are left out, and
-        before any of Gemini.
+        where a request must begin with a user's.
         """
         cut_off = role == "assistant" and (gap is not None or segment.key[1] == SUMMARY)
-        cut_off = cut_off or (role == "assistant" and is_content(segment.messages[0]))
+        cut_off = cut_off or (role == "assistant" and dialect_of(segment.messages[0]).begins_with_user)
         return self._line(segment, role, rendering.BEGUN_LINE if cut_off else None)
 
     def _line(self, segment: Segment, role: str, text: str | None, like: Message | None = None) -> _Line:
@@ -504,4 +504,4 @@ def _state(group: MessageGroup, history: History) -> State:
 
 
 def _speaker(message: Message) -> str:
-    return "assistant" if message["role"] == MODEL else str(message["role"])
+    return str(ROLES.get(message["role"], message["role"]))

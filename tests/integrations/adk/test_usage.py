@@ -7,7 +7,7 @@ import pytest
 from google.genai import types
 
 from backscroll.integrations.adk.usage import counted_in
-from backscroll.tokens.responses import Counted
+from backscroll.messages.counted import Counted
 from tests.integrations.adk.agents import running
 from tests.integrations.adk.scripted import Scripted, chat
 

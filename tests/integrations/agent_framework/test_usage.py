@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.integrations.agent_framework.usage import counted_in
-from backscroll.tokens.responses import Counted
+from backscroll.messages.counted import Counted
 from tests.integrations.agent_framework.agents import LANE, agent_of, provider_of, say
 from tests.integrations.agent_framework.scripted import Scripted, chat
 

@@ -11,7 +11,7 @@ from backscroll import ConfigurationError
 from backscroll.integrations.langchain import BackscrollMiddleware, LangChainConversation
 from backscroll.integrations.langchain.models import counted_in, input_budget, lane_of, unbound
 from backscroll.integrations.langchain.requests import RequestReader
-from backscroll.tokens.responses import Counted
+from backscroll.messages.counted import Counted
 from tests.fakes import count_quarter
 from tests.integrations.langchain.agents import agent_of, middleware_of, order
 from tests.integrations.langchain.scripted import Scripted

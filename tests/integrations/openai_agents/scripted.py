@@ -13,7 +13,7 @@ from agents.run_config import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 from openai.types.responses import ResponseReasoningItem
 
-from backscroll.messages.items import gathered
+from backscroll.messages.dialects.response_items import gathered
 from tests.integrations import world
 
 set_tracing_disabled(True)

@@ -9,7 +9,7 @@ from openai.types.responses import ResponseFunctionToolCall
 
 from backscroll.integrations.item_runs import Grouping
 from backscroll.integrations.item_translation import ItemTranslation, items_of
-from backscroll.messages.items import gathered, is_envelope
+from backscroll.messages.dialects.response_items import gathered, is_envelope
 from tests.integrations.openai_agents.kinds import ITEMS
 
 _ITEMS = st.lists(st.sampled_from(ITEMS), max_size=25)

@@ -13,8 +13,8 @@ from pydantic_ai.usage import RequestUsage
 from backscroll import ConfigurationError
 from backscroll.integrations.pydantic_ai import Backscroll
 from backscroll.integrations.pydantic_ai.request import counted_in
+from backscroll.messages.counted import Counted
 from backscroll.notices import BackscrollWarning
-from backscroll.tokens.responses import Counted
 from backscroll.tokens.usage import TokenCount
 from tests.integrations import world
 from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, said, spoken, turns

@@ -15,11 +15,11 @@ from backscroll.cli.inspect.scan import SessionScan
 from backscroll.cli.stores.render import Reader
 from backscroll.history.history import Entry
 from backscroll.history.loading import chunks
+from backscroll.messages.cache_marks import without_marks
 from backscroll.ports import Store
 from backscroll.recall.retrieval import heading, part_text
 from backscroll.session.log_replay import LogReplay, Step
 from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
-from backscroll.view.cache_marks import without_marks
 
 _AT_ONCE = 200  # records replayed between checks of the time
 PAGE = 100  # left-out messages per response

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from backscroll.evaluation.lint.same import MARK, bare, blocks_of, key
 from backscroll.evaluation.transcript import Message, bad
-from backscroll.messages.items import kind_of
+from backscroll.messages.parts import kind_of
 from backscroll.tokens.known_models import vendor_of
 
 Shape = Literal["anthropic", "chat", "responses", "gemini", "bedrock"]

@@ -9,7 +9,7 @@ from backscroll.evaluation.lint.place import Place
 from backscroll.evaluation.lint.talk import Talk
 from backscroll.evaluation.transcript import Message
 from backscroll.messages import ParsedMessage
-from backscroll.messages.items import is_item
+from backscroll.messages.dialects.response_items import is_item
 
 
 class Row(NamedTuple):

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from backscroll.tokens.responses import Counted, read_usage
+from backscroll.messages.counted import Counted
+from backscroll.tokens.responses import read_usage
 
 
 def counted_in(usage: Any) -> Counted | None:

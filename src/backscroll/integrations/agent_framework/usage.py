@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from backscroll.tokens.responses import Counted
+from backscroll.messages.counted import Counted
 
 _APART = "anthropic"
 """Providers with this in their name count tokens of the cache apart from the others."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from backscroll.integrations.clients.accepted import ANTHROPIC, leading_system, without_metadata
 from backscroll.messages import Message
-from backscroll.messages.items import kind_of
+from backscroll.messages.parts import kind_of
 
 
 def anthropic_request(view: Sequence[Message]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableBinding
 
 from backscroll.errors import ConfigurationError
 from backscroll.manager.base import MAIN
-from backscroll.tokens.responses import Counted
+from backscroll.messages.counted import Counted
 
 _OUTPUT = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _OF_SERVERS = (

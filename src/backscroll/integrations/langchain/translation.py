@@ -21,7 +21,7 @@ from backscroll.errors import MessageError
 from backscroll.integrations.langchain.blocks import to_stored
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
-from backscroll.messages.items import is_envelope
+from backscroll.messages.dialects.response_items import is_envelope
 
 _FROM_HOST = {"metadata": {"source": "host"}}
 """Of system messages within the history, which the prompt of an agent does not replace."""

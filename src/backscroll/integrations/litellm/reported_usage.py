@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from backscroll.tokens.responses import Counted
+from backscroll.messages.counted import Counted
 
 
 def counted_in(response: Any) -> Counted | None:

@@ -10,7 +10,7 @@ from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.integrations.item_runs import Grouping, Item, Run, kind_of, origin_of, plain
 from backscroll.integrations.item_translation import ItemTranslation
 from backscroll.integrations.openai_agents.model_request import ModelRequest
-from backscroll.messages.items import PAIRS
+from backscroll.messages.dialects.response_items import PAIRS
 from backscroll.tokens.usage import estimate_count
 
 

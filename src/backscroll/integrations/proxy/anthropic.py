@@ -14,8 +14,8 @@ from backscroll.integrations.proxy.recall_stream import RecallStream
 from backscroll.integrations.proxy.recall_stream_anthropic import AnthropicRecallStream
 from backscroll.integrations.proxy.translation import BlockTranslation
 from backscroll.integrations.translation import Translation
-from backscroll.messages.items import kind_of
-from backscroll.view.cache_marks import in_blocks
+from backscroll.messages.cache_marks import in_blocks
+from backscroll.messages.parts import kind_of
 
 _SESSION = re.compile(r"session_([0-9A-Za-z-]{8,64})")
 """Claude Code's session in `metadata.user_id`."""

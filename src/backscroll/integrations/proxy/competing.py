@@ -7,7 +7,7 @@ openai 3.54, and OpenRouter's message transforms.
 from collections.abc import Mapping
 from typing import Any
 
-from backscroll.messages.items import kind_of
+from backscroll.messages.parts import kind_of
 
 _OF_THINKING = frozenset(("clear_thinking_20251015",))
 """Edits that remove thinking at most. Claude Code sends one with `keep: "all"`, which removes nothing.

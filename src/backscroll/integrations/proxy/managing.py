@@ -23,8 +23,8 @@ from backscroll.integrations.proxy.seen import SeenMessages
 from backscroll.integrations.proxy.settings import ProxySettings
 from backscroll.integrations.proxy.store_rest import StoreRest
 from backscroll.integrations.proxy.unpacking import unpacked
+from backscroll.messages.cache_marks import without_marks
 from backscroll.notices import warn
-from backscroll.view.cache_marks import without_marks
 
 T = TypeVar("T")
 _LARGE = 1_000_000

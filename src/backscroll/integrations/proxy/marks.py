@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backscroll.integrations.proxy.given import CACHE_MARK, Given
-from backscroll.view.cache_marks import MOST, MarkableMessages, set_marks, without_marks
+from backscroll.messages.cache_marks import without_marks
+from backscroll.view.cache_marks import MOST, MarkableMessages, set_marks
 
 Fields = dict[str, Any]
 

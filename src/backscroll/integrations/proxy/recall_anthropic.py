@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from backscroll.integrations.proxy.recall_form import NAME, Call, Item, RecallForm, Says, Turn, left_of
-from backscroll.view.cache_marks import without_marks
+from backscroll.messages.cache_marks import without_marks
 
 _PLACEHOLDER = {"type": "text", "text": "(Nothing but look-ups.)"}
 """A message without a block is refused when the client sends it again."""

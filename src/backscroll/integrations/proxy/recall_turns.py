@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from backscroll.integrations.proxy.given import Given, as_given
 from backscroll.integrations.proxy.recall_form import Item, RecallForm, Round, Says, Turn
-from backscroll.messages.items import role_of
+from backscroll.messages.dialects.response_items import role_of
 
 _MOST = 1_024
 """Groups of conversations whose turns are kept. Each has few, of some kilobytes; a process has tens of groups."""

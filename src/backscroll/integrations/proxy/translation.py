@@ -7,7 +7,7 @@ from backscroll.integrations.item_runs import Run, kind_of
 from backscroll.integrations.item_translation import ItemTranslation
 from backscroll.integrations.translation import Translation
 from backscroll.messages import Message
-from backscroll.view.cache_marks import in_blocks, without_marks
+from backscroll.messages.cache_marks import in_blocks, without_marks
 
 
 class WireTranslation(Translation[dict[str, Any]]):

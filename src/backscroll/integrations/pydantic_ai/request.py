@@ -6,8 +6,8 @@ from typing import Any
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 
+from backscroll.messages.counted import Counted
 from backscroll.tokens.budget import DEFAULT_OUTPUT
-from backscroll.tokens.responses import Counted
 
 _OWN_NOTES = "__pydantic_ai__"
 _SUMMED = ("context_input_tokens", "initial_input_tokens")

@@ -5,7 +5,8 @@ from typing import Any
 
 from backscroll.compaction.summarization import INSTRUCTIONS, SummaryRequest, SummaryResponse
 from backscroll.errors import BackscrollError
-from backscroll.tokens.responses import Counted, read_usage
+from backscroll.messages.counted import Counted
+from backscroll.tokens.responses import read_usage
 
 BULLETS = "\nWrite it as bullet points, one fact each, under a short heading for each of the above."
 DEFAULT_PROMPT = INSTRUCTIONS + BULLETS

@@ -12,7 +12,8 @@ from backscroll.evaluation.lint.finding import Rule
 from backscroll.evaluation.lint.rows import Fault, Row, each, odd_results
 from backscroll.evaluation.lint.same import blocks_of
 from backscroll.evaluation.transcript import Message, is_answer
-from backscroll.messages.items import is_item, kind_of
+from backscroll.messages.dialects.response_items import is_item
+from backscroll.messages.parts import kind_of
 
 
 def _orphan_calls(row: Row) -> Iterator[Fault]:

@@ -9,7 +9,8 @@ openai 3.54.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Message = dict[str, Any]
+from backscroll.messages.parts import CallId, Message, is_compaction, kind_of
+
 Item = dict[str, Any]
 
 PAIRS = {
@@ -42,8 +43,6 @@ model that gets it, but what a user would say. Known from Codex 0.171; the types
 _TYPES = frozenset(
     ("message", OF_AGENTS, "reasoning", "compaction", "item_reference", *PAIRS, *OUTPUTS, *_ANSWERED, *_OF_HOSTS)
 )  # fmt: skip  # one thought
-COMPACTION = "compaction"
-"""The type of Anthropic's blocks and OpenAI's items."""
 KEPT = frozenset(("compaction", "item_reference", "additional_tools", "configuration_update"))
 """Items that every view needs: what they represent is nowhere else, or holds for all that follows."""
 _BLOCKS = frozenset(
@@ -53,17 +52,6 @@ _BLOCKS = frozenset(
     )
 )  # fmt: skip  # one thought
 """Blocks of a plain message. LangChain mixes them with items; such a message is no envelope."""
-PIXEL = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYGBgAAAABQABXvMqOgAAAABJRU5ErkJg"
-    "gg=="
-)
-"""The smallest picture: the API takes nothing else as the answer of a `computer_call`."""
-
-
-def kind_of(value: Any) -> str:
-    """Return the `type` of a block or an item; empty if it has none."""
-    kind = value.get("type") if type(value) is dict else None
-    return kind if type(kind) is str else ""
 
 
 def is_item(value: Any) -> bool:
@@ -76,13 +64,6 @@ def is_item(value: Any) -> bool:
     if kind == "compaction":
         return "encrypted_content" in value and "content" not in value  # Anthropic's block has a `content`
     return kind != "reasoning" or "summary" in value
-
-
-def is_compaction(value: Any) -> bool:
-    """Return whether a block or an item is a compaction that represents something; one without content does not."""
-    if kind_of(value) != COMPACTION:
-        return False
-    return bool(value.get("content") or value.get("encrypted_content"))
 
 
 def holds_compaction(message: Message) -> bool:
@@ -172,40 +153,19 @@ def _bare(message: object) -> Item | None:
     return item if is_item(item) else None
 
 
-def call_id(item: Item) -> str:
+def call_id(item: Item) -> CallId:
     """Return the id by which a call and its output find each other; empty if there is none."""
     kind = item["type"]
     key = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}.get(kind, "call_id")
     found = item.get(key)
     if found is None and kind == "local_shell_call_output":
         found = item.get("id")  # it has no `call_id`: its `id` is the call's
-    return found if type(found) is str else ""
+    return CallId(found if type(found) is str else "")
 
 
-def programs_of(items: Sequence[Any]) -> tuple[str, ...]:
+def programs_of(items: Sequence[Any]) -> tuple[CallId, ...]:
     """Return the ids of earlier programs that make calls among these items. Such a call belongs to its program."""
     own = {call_id(item) for item in items if kind_of(item) == "program"}
     callers = [item["caller"] for item in items if kind_of(item) in PAIRS and type(item.get("caller")) is dict]
     found = {caller.get("caller_id"): None for caller in callers if caller.get("type") == "program"}
-    return tuple([name for name in found if type(name) is str and name not in own])
-
-
-def answer_of(call: Item, text: str) -> Message:
-    """Return the envelope of an output that answers a call with this text, in the shape that its type demands."""
-    kind, known = call["type"], call_id(call)
-    answers: dict[str, Item] = {
-        "local_shell_call": {"id": known, "output": text},
-        "shell_call": {
-            "call_id": known,
-            "output": [{"stdout": "", "stderr": text, "outcome": {"type": "exit", "exit_code": 1}}],
-        },
-        "computer_call": {"call_id": known, "output": {"type": "computer_screenshot", "image_url": PIXEL}},
-        "apply_patch_call": {"call_id": known, "status": "failed", "output": text},
-        "tool_search_call": {"call_id": known, "tools": [], "execution": "client", "status": "incomplete"},
-        "program": {"id": f"{known}_output", "call_id": known, "result": text, "status": "incomplete"},
-        "mcp_approval_request": {"approval_request_id": known, "approve": False, "reason": text},
-    }
-    output = {"type": PAIRS[kind], **answers.get(kind, {"call_id": known, "output": text})}
-    if type(call.get("caller")) is dict:
-        output["caller"] = call["caller"]
-    return {"role": "tool", "content": [output]}
+    return tuple([CallId(name) for name in found if type(name) is str and name not in own])
