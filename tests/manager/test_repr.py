@@ -19,6 +19,8 @@ def test_manager_says_its_length_and_its_lanes(store):
         assert repr(manager) == f"<ContextManager s: 62 messages, {lane}>"
         assert repr(manager._session) == f"<session: 62 messages, {lane}>"
         assert repr(manager._session.lanes["main"]) == f"<{lane}>"
+        assert repr(manager._session.history) == "<history: 62 messages, 62 in memory>"
+        assert repr(manager._session.lanes["main"].view).startswith("<view: plan 1, ")
 
 
 def test_manager_that_is_not_loaded_says_so(store):

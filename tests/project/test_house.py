@@ -34,7 +34,8 @@ def made_by_position(tree: ast.Module) -> list[str]:
     """Calls within functions that make an object from too many arguments by position. Tables of a module may."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     calls = [node for function in functions for node in ast.walk(function) if isinstance(node, ast.Call)]
-    named = [(ast.unparse(call.func).rpartition(".")[2], call) for call in calls if len(call.args) > MOST]
+    long = [call for call in calls if sum(not isinstance(each, ast.Starred) for each in call.args) > MOST]
+    named = [(ast.unparse(call.func).rpartition(".")[2], call) for call in long]
     return [f"{made}, line {call.lineno}" for made, call in named if made.lstrip("_")[:1].isupper()]
 
 

@@ -261,7 +261,7 @@ class Window:
         """
         text = restated(candidate.part, source, reference(place[0], part=place[1]), self.recall.lead)
         counted = self._recount(candidate.part, text)
-        return Restate(candidate.entry.seq, candidate.number, *place, source is not None, counted, by)
+        return Restate(candidate.entry.seq, candidate.number, *place, whole=source is not None, count=counted, by=by)
 
     def _edit_of(self, candidate: CandidatePart) -> PartEdit | None:
         return candidate.unit.edits.get((candidate.entry.seq, candidate.number))

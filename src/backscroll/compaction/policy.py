@@ -391,5 +391,11 @@ def recorded(
     expired = min((found.number for found in builder.fresh), default=expired)
     view = builder.view
     view.plan = replace(view.plan, left=left_results(builder.before, view.plan))
-    event = PlanRecorded(lane.name, view.plan_with_weights(), builder.removed(), after, len(view.messages))
+    event = PlanRecorded(
+        lane=lane.name,
+        plan=view.plan_with_weights(),
+        removed=builder.removed(),
+        tokens=after,
+        messages=len(view.messages),
+    )
     return Decision(event=event, reports=reports, view=view, expired=expired, compaction=done)

@@ -51,7 +51,9 @@ def regrow(lane: LaneState, now: PolicyInput, room: int) -> Decision:
         lambda plan: View.build(history, plan, lane.around, prompt=now.prompt, ephemerals=shown, reuse=old),
     )
     used = lane.calibrator.total(view.estimate, lane.budget).upper
-    event = PlanRecorded(lane.name, view.plan_with_weights(), (0, 0), used, len(view.messages))
+    event = PlanRecorded(
+        lane=lane.name, plan=view.plan_with_weights(), removed=(0, 0), tokens=used, messages=len(view.messages)
+    )
     return Decision(event, _reports(lane, view, count), view, lane.expired)
 
 

@@ -24,9 +24,19 @@ def result_of(lane: str, builder: PlanBuilder, used: int, after: int, trigger: T
     shown = {segment.key for segment in view.segments}
     removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
     shortened = sum(1 for edit in view.plan.edits if isinstance(edit, Excerpt | Clear))
-    sizes = used, after, len(before.messages), len(view.messages)
-    lost = reasoning_tokens(builder.lost_reasoning(), builder.around.family)
-    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger, lost)
+    return CompactionResult(
+        lane=lane,
+        before_tokens=used,
+        after_tokens=after,
+        before_messages=len(before.messages),
+        after_messages=len(view.messages),
+        messages_dropped=removed,
+        parts_shortened=shortened,
+        target_tokens=targets.target,
+        budget=targets.total,
+        trigger=trigger,
+        reasoning_tokens=reasoning_tokens(builder.lost_reasoning(), builder.around.family),
+    )
 
 
 def refusals(lane: str, builder: PlanBuilder) -> list[Notification]:

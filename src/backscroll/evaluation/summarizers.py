@@ -110,5 +110,12 @@ class Summarizing(ImportingManager):
         run_sync(self._opened, enter(self._session))  # the newest one may not be applied yet
         spent = self.usage().summarizer
         cost = self._price * (spent.input_tokens + OUTPUT * spent.output_tokens) / 1e6
-        made, failed, tokens = spent.summaries, spent.failures, (spent.input_tokens, spent.output_tokens)
-        return Bill(self._calls, made, failed, *tokens, cost, self._seconds)
+        return Bill(
+            calls=self._calls,
+            made=spent.summaries,
+            failed=spent.failures,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cost=cost,
+            cpu_seconds=self._seconds,
+        )

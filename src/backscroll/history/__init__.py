@@ -2,7 +2,8 @@
 
 - `log.py`: the events; `plan.py` what a compaction records
 - `codec.py`: encodes events; `plan_codec.py` plans; `soundness.py` checks that a decoded event is possible
-- `history.py`: the messages of the current branch; `branch.py` which these are; `groups.py` tool pairs
+- `history.py`: the messages of the current branch; `branch.py` which these are; `groups.py` tool pairs, with
+  `group_snapshot.py` for a checkpoint
 - `ranges.py`: ranges of entries by `seq`
 - `journal.py`: reads and writes the log of a store; `log_reader.py` what is read back, wherever the log is kept
 - `memory_log.py`: the log of a session without a store, with `memory_plans.py`; `packing.py` compresses it

@@ -11,11 +11,11 @@ from dataclasses import fields
 from typing import Any
 
 from backscroll.errors import BackscrollError, ConfigurationError, CorruptionError, MessageError
+from backscroll.history.group_snapshot import GroupSnapshot
 from backscroll.history.log import (
     Checkpoint,
     CompactionSkipped,
     Foreseen,
-    GroupSnapshot,
     HealingBegun,
     HistorySnapshot,
     IdempotencyKeyUsed,
@@ -122,7 +122,7 @@ class Codec:
             case SystemPromptRecorded():
                 key = prompt_key(event.digest)
         seq = event.seq if isinstance(event, MessageAdded) else None
-        return Record(kind, seq, to_json(body).encode(*UTF_8), FORMAT, key)
+        return Record(kind=kind, seq=seq, body=to_json(body).encode(*UTF_8), format=FORMAT, key=key)
 
     def written(self, event: LogEvent, at: int) -> tuple[str, Body]:
         """Return the kind of an event whose position will be `at`, and the body of its record as JSON values."""
@@ -283,7 +283,9 @@ def _message(event: MessageAdded) -> Body:
 def _read_message(body: Body) -> MessageAdded:
     counts, joins = read_counts(body["counts"]), body.get("joins")
     joins, late = None if joins is None else tuple(joins), _frozen(body.get("late", ()))
-    return MessageAdded(body["seq"], body["message"], counts, body["by"], joins, late)
+    return MessageAdded(
+        seq=body["seq"], message=body["message"], counts=counts, counted_by=body["by"], joins=joins, late=late
+    )
 
 
 def _identified(event: IdempotencyKeyUsed) -> Body:
@@ -298,7 +300,14 @@ def _recorded(event: PlanRecorded) -> Body:
 
 def _read_recorded(body: Body) -> PlanRecorded:
     removed = tuple(body["removed"])
-    return PlanRecorded(body["lane"], body["plan"], removed, body["tokens"], body["messages"], body["undone"])
+    return PlanRecorded(
+        lane=body["lane"],
+        plan=body["plan"],
+        removed=removed,
+        tokens=body["tokens"],
+        messages=body["messages"],
+        undone=body["undone"],
+    )
 
 
 def _observed(event: UsageObserved) -> Body:
@@ -323,11 +332,19 @@ def _read_requested(body: Body) -> RequestRecorded:
     estimate = tuple(body["estimate"])
     ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
     total = None if "total" not in body else tuple(body["total"])
-    place = body["lane"], body["budget"], body["plan"], body["last"]
-    counting, marked = _counting(body.get("counting")), _frozen(body.get("marked"))
-    tools = _tools(body.get("tools"))
     return RequestRecorded(
-        *place, estimate, body.get("prompt"), ephemerals, total, counting, marked, tools, body.get("foresees")
+        lane=body["lane"],
+        budget=body["budget"],
+        plan=body["plan"],
+        last=body["last"],
+        estimate=estimate,
+        prompt=body.get("prompt"),
+        ephemerals=ephemerals,
+        total=total,
+        counting=_counting(body.get("counting")),
+        marked=_frozen(body.get("marked")),
+        tools=_tools(body.get("tools")),
+        foresees=body.get("foresees"),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from backscroll.history.group_snapshot import GroupSnapshot
 from backscroll.messages.pairing import matched
 from backscroll.messages.parsed_message import ParsedMessage
 from backscroll.messages.parts import CallId, Path
@@ -39,6 +40,29 @@ class MessageGroup:
     def copy(self) -> "MessageGroup":
         """Return a copy, which later messages do not change."""
         return replace(self, members=list(self.members), answered=set(self.answered), orphans=dict(self.orphans))
+
+    def saved(self) -> GroupSnapshot:
+        """Return what a checkpoint keeps of it."""
+        return GroupSnapshot(
+            first=self.first,
+            members=tuple(self.members),
+            open_calls=self.open_calls,
+            answered=tuple(sorted(self.answered)),
+            orphans=tuple([(seq, tuple(paths)) for seq, paths in self.orphans.items()]),
+            serving=self.serving,
+        )
+
+    @classmethod
+    def restored(cls, saved: GroupSnapshot) -> "MessageGroup":
+        """Return the group that a checkpoint kept."""
+        return cls(
+            first=saved.first,
+            members=list(saved.members),
+            open_calls=saved.open_calls,
+            answered=set(saved.answered),
+            orphans={seq: list(paths) for seq, paths in saved.orphans},
+            serving=saved.serving,
+        )
 
 
 Late = tuple[tuple[int, str, bool], ...]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from backscroll.errors import CorruptionError
 from backscroll.history.branch import Branch
 from backscroll.history.groups import GroupIndex, GroupPreview, Late, MessageGroup, Waiting, rebuild_groups, went_on
-from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
+from backscroll.history.log import HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
 from backscroll.messages.pairing import paired
 from backscroll.messages.parsed_message import ParsedMessage
@@ -92,6 +92,10 @@ class History:
         self._marks = _Marks()
         self._base: _Base | None = _BEGINNING
         """What it was restored from. `None`: not all that the branch has since then is in memory."""
+
+    def __repr__(self) -> str:
+        """Return how much it holds in a line."""
+        return f"<history: {len(self.branch):,} messages, {len(self._held):,} in memory>"
 
     @property
     def leading(self) -> int:
@@ -237,7 +241,9 @@ class History:
         if reading.by_name:
             reading = self._turns.named(reading)
         group, merged = self._turns.add(event.seq, reading, event.late)
-        entry = Entry(event.seq, event.message, reading, event.counts, group, event.late)
+        entry = Entry(
+            seq=event.seq, message=event.message, reading=reading, counts=event.counts, group=group, late=event.late
+        )
         if merged:
             self.epoch += 1
         if self.newest in merged or group.first == entry.seq:
@@ -315,7 +321,10 @@ class History:
         past.evicted_to, past._held, past._apart = self.evicted_to, self._held, self._apart
         past.evicted_length = len(past.branch)  # what was evicted since then may be behind that of this history
         past._unnoted, past._pins, past.last = self._unnoted, self._pins, self._held[last]
-        marks = past._marks = _Marks(self.leading, self.first_user, self.last_user, self.last_assistant, self.reminder)
+        marks = past._marks = _Marks(
+            leading=self.leading, first_user=self.first_user, last_user=self.last_user,
+            last_assistant=self.last_assistant, reminder=self.reminder,
+        )  # fmt: skip  # one thought
         marks.protected = {seq for seq in self.protected if seq <= last}
         past.newest, past.last_sealed = self.newest, self.last_sealed
         if self.branch[-1] != last:
@@ -344,8 +353,9 @@ class History:
     def parts(self) -> "_Parts":
         """Return what a rewind to this history takes over."""
         return _Parts(
-            self.branch, self.newest, self._turns, self._marks, self._held, self._apart, self._unnoted, self._base
-        )
+            branch=self.branch, newest=self.newest, turns=self._turns, marks=self._marks, held=self._held,
+            apart=self._apart, unnoted=self._unnoted, base=self._base,
+        )  # fmt: skip  # one thought
 
     def rewind_to(self, past: "History") -> None:
         """Restore the branch of `past`. Later pins stay."""
@@ -406,7 +416,9 @@ class History:
         for seq, event in new.items():
             check_counts(event, readings[seq])
             group = groups.get(seq) or self._apart.pop(seq)
-            self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group, event.late)
+            self._held[seq] = Entry(
+                seq=seq, message=event.message, reading=readings[seq], counts=event.counts, group=group, late=event.late
+            )
         for seq in sorted(seq for seq, reading in readings.items() if reading.by_name):
             before = [self._held[each] for each in self._held[seq].group.members if each <= seq and each in self._held]
             self._held[seq].reading = paired([entry.reading for entry in before])[-1]
@@ -430,9 +442,7 @@ class History:
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
         groups |= {group.first: group for _, group in serving}
         return HistorySnapshot(
-            next_seq=self.next_seq,
-            runs=self.branch.runs(),
-            leading=marks.leading,
+            next_seq=self.next_seq, runs=self.branch.runs(), leading=marks.leading,
             first_user=marks.first_user.seq if marks.first_user else None,
             last_user=marks.last_user.seq if marks.last_user else None,
             last_assistant=marks.last_assistant,
@@ -440,19 +450,18 @@ class History:
             protected=tuple(sorted(marks.protected)),
             pins=tuple(self._pins.items()),
             open=tuple((call.record, group.first, seq, number) for call, (group, seq, number) in open_calls),
-            groups=tuple(_group_mark(group) for group in groups.values()),
+            groups=tuple(group.saved() for group in groups.values()),
             kept=tuple(sorted(self.always_loaded())),
-            reminder=marks.reminder,
-            last_sealed=self.last_sealed,
+            reminder=marks.reminder, last_sealed=self.last_sealed,
             serving=tuple([(call, group.first) for call, group in serving]),
             turns=self._turns.flow.turns if open_calls else (),
             others=self._turns.flow.others if open_calls else (),
-        )
+        )  # fmt: skip  # one thought
 
     def restore(self, saved: HistorySnapshot, kept: Sequence[MessageAdded]) -> None:
         """Restore a snapshot; `kept` are the messages that it names."""
         self._base = saved, kept
-        groups = {each.first: _group(each) for each in saved.groups}
+        groups = {each.first: MessageGroup.restored(each) for each in saved.groups}
         self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
         self.evicted_length = len(self.branch)
         self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
@@ -469,7 +478,10 @@ class History:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
         first, last = (None if seq is None else self._held[seq] for seq in (saved.first_user, saved.last_user))
         self.last_sealed = saved.last_sealed
-        self._marks = _Marks(saved.leading, first, last, saved.last_assistant, saved.reminder, set(saved.protected))
+        self._marks = _Marks(
+            leading=saved.leading, first_user=first, last_user=last, last_assistant=saved.last_assistant,
+            reminder=saved.reminder, protected=set(saved.protected),
+        )  # fmt: skip  # one thought
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
@@ -485,15 +497,3 @@ def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
 
 def _is_reminder(reading: ParsedMessage) -> bool:
     return reading.flags.reminder and not reading.calls and not reading.results
-
-
-def _group_mark(group: MessageGroup) -> GroupSnapshot:
-    orphans = tuple((seq, tuple(paths)) for seq, paths in group.orphans.items())
-    answered = tuple(sorted(group.answered))
-    return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans, group.serving)
-
-
-def _group(saved: GroupSnapshot) -> MessageGroup:
-    orphans = {seq: list(paths) for seq, paths in saved.orphans}
-    answered = set(saved.answered)
-    return MessageGroup(saved.first, list(saved.members), saved.open_calls, answered, orphans, saved.serving)

@@ -41,7 +41,9 @@ def fetch(history: History, reader: LogReader, seqs: Sequence[int]) -> Operation
             group, reading = MessageGroup(event.seq, [event.seq]), read_message(event.message)
             with reader.at(event.seq):
                 check_counts(event, reading)
-            loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group, event.late)
+            loaded[event.seq] = Entry(
+                seq=event.seq, message=event.message, reading=reading, counts=event.counts, group=group, late=event.late
+            )
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
+from backscroll.history.group_snapshot import GroupSnapshot
 from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange
-from backscroll.messages.parts import Message, Path
+from backscroll.messages.parts import Message
 from backscroll.tokens.counts import Counts
 from backscroll.tokens.model_profiles import Counting
 from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
@@ -295,18 +296,6 @@ class PlanAt:
     place: int
     until: int | None = None
     """The newest entry that a rewind left: edits of later entries do not count."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSnapshot:
-    """A group that waits for results."""
-
-    first: int
-    members: tuple[int, ...]
-    open_calls: int
-    answered: tuple[tuple[int, int], ...]
-    orphans: tuple[tuple[int, tuple[Path, ...]], ...]
-    serving: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,9 @@ class MemoryLog:
                 self._plans.add(at, event)
             elif isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = at
-        self._chunks.append(_Chunk(events[0][0], events[-1][0] + 1, last, messages, others))
+        self._chunks.append(
+            _Chunk(start=events[0][0], stop=events[-1][0] + 1, last_seq=last, messages=messages, others=others)
+        )
 
     @property
     def due(self) -> bool:

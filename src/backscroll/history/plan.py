@@ -455,11 +455,11 @@ def joined(one: DigestContent, other: DigestContent) -> DigestContent:
         weights[word] = weights.get(word, 0.0) + weight
     heaviest = sorted(weights.items(), key=lambda each: -each[1])
     return DigestContent(
-        (*one.notes, *other.notes),
-        tuple(heaviest),
-        (*one.reserve, *other.reserve),
-        one.covered_tokens + other.covered_tokens,
-        (*one.removed, *other.removed),
+        notes=(*one.notes, *other.notes),
+        weights=tuple(heaviest),
+        reserve=(*one.reserve, *other.reserve),
+        covered_tokens=one.covered_tokens + other.covered_tokens,
+        removed=(*one.removed, *other.removed),
     )
 
 

@@ -144,21 +144,28 @@ class PlanRecords:
         elif "native_at" in body:
             native = self._native_at(lane, body["native_at"])
         weights = tuple(TextWeight(*each) for each in body.get("text_weights", ()))
-        place = body["number"], body["after"]
         waited = tuple((seq, number) for seq, number in body.get("waited", ()))
         left = tuple(LeftResult(*each) for each in body.get("left", ()))
         plan = Plan(
-            edits, *place, digest, body.get("last"), bare, body.get("reason"), native, waited,
-            heals and not body.get("unhealed", False), left, weights, RecallWording(*body.get("recall", RECALL)),
+            edits=edits, number=body["number"], summary_after=body["after"], digest=digest, last=body.get("last"),
+            no_reasoning=bare, reason=body.get("reason"), native=native, waited=waited,
+            heals=heals and not body.get("unhealed", False), left=left, text_weights=weights,
+            recall=RecallWording(*body.get("recall", RECALL)),
         )  # fmt: skip  # one thought
         return without_lost(plan) if native is None else plan
 
     def _read_native(self, body: Body) -> NativeBlock:
         return NativeBlock(
-            body["message"], read_counts(body["counts"]), body["last"], body["after"], _read_notes(body["quotes"]),
-            _read_notes(body["notes"]), self._read_digest(dict(body["digest"])), tuple(map(_read_edit, body["edits"])),
-            body["model"],
-        )  # fmt: skip  # one thought
+            message=body["message"],
+            counts=read_counts(body["counts"]),
+            last=body["last"],
+            after=body["after"],
+            quotes=_read_notes(body["quotes"]),
+            notes=_read_notes(body["notes"]),
+            digest=self._read_digest(dict(body["digest"])),
+            edits=tuple(map(_read_edit, body["edits"])),
+            model=body["model"],
+        )
 
     def _native_at(self, lane: str, place: int) -> NativeBlock | None:
         known = self._natives.get(lane)
@@ -192,7 +199,14 @@ class PlanRecords:
             body |= _unpacked(body["rest"])  # before format 3 they were not packed
         weights = tuple((word, weight) for word, weight in body["weights"])
         removed = tuple((line, seq) for line, seq in body.get("removed", ()))
-        return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"], removed, begun)
+        return DigestContent(
+            notes=notes,
+            weights=weights,
+            reserve=_read_notes(body["spare"]),
+            covered_tokens=body["told"],
+            removed=removed,
+            begun=begun,
+        )
 
 
 _BY = {"supersede": "deduplicate", "clip": "excerpt", "mask": "clear", "mask batch": "cache savings"}
@@ -226,13 +240,16 @@ def _read_edit(raw: list[Any]) -> Edit:
     if kind == "clip":
         seq, part, head, tail, count, by, between, *structure = rest
         ranges = tuple((start, end) for start, end in between)
-        return Excerpt(seq, part, head, tail, Count(*count), _BY.get(by, by), ranges, *structure)
+        shown = seq, part, head, tail
+        return Excerpt(*shown, Count(*count), _BY.get(by, by), ranges, *structure)
     if kind == "mask":
         seq, part, note, count, by = rest
-        return Clear(seq, part, note, Count(*count), _BY.get(by, by))
+        return Clear(seq=seq, part=part, note=note, count=Count(*count), by=_BY.get(by, by))
     if kind == "restate":
         seq, part, source, source_part, whole, count, by = rest
-        return Restate(seq, part, source, source_part, whole, Count(*count), by)
+        return Restate(
+            seq=seq, part=part, source=source, source_part=source_part, whole=whole, count=Count(*count), by=by
+        )
     first, last, by = rest
     if kind == "drop":
         return Truncate(first, last, _BY.get(by, by))

@@ -12,6 +12,8 @@
 - `cache_marks.py` marks for a prompt cache in blocks
 - `healing.py`     a message without what its provider refuses, by the `heals` of the dialects
 - `heal_rules.py`  the names of what is healed
+- `late_results.py` a result as text, where it can no longer follow its call
+- `same_data.py`   the same data twice inside one result
 - `tools.py`       definitions of tools, read and written
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `back_references.py` results that only refer to an earlier one, as their clients write them

@@ -135,7 +135,7 @@ class ParsedMessage:
         if all(call == name for call, (name, _) in zip(calls, self.results, strict=True)):
             return self
         parts = [part._replace(id=names.get(part.path[:2], part.id)) for part in self.parts]
-        made = ParsedMessage(self.role, tuple(parts), self.flags, self.rigid, None)
+        made = ParsedMessage(role=self.role, parts=tuple(parts), flags=self.flags, rigid=self.rigid, answers=None)
         made.dumped, made.serves, made.served = self.dumped, self.serves, self.served
         return made
 

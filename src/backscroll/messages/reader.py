@@ -52,17 +52,18 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     parts: list[Part] = []
     if type(content) is str:
         if content or answers is not None:
-            parts.append(Part("text" if answers is None else "result", ("content",), content, "string", answers))
+            kind: Kind = "text" if answers is None else "result"
+            parts.append(Part(kind=kind, path=("content",), text=content, form="string", id=answers))
     elif type(content) is list:
         parts = _read_blocks(content, answers, frozenset(part.id for part in calls))
         if answers is not None and not parts:
-            parts.append(Part("result", ("content",), "", "fixed", answers))
+            parts.append(Part(kind="result", path=("content",), text="", form="fixed", id=answers))
     elif content is None:
         if answers is not None:
-            parts.append(Part("result", ("content",), "", "value", answers))
+            parts.append(Part(kind="result", path=("content",), text="", form="value", id=answers))
     else:
-        kind: Kind = "opaque" if answers is None else "result"
-        parts.append(Part(kind, ("content",), compact(content), "value", answers))
+        kind = "opaque" if answers is None else "result"
+        parts.append(Part(kind=kind, path=("content",), text=compact(content), form="value", id=answers))
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
         parts += [part for key, read in FIELDS if key in message for part in read(message[key])]
@@ -70,7 +71,9 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     reading_role = role if answers is None else "tool"
-    reading = ParsedMessage(reading_role, tuple(_by_rank(parts, role, flags) + calls), flags, rigid, answers)
+    reading = ParsedMessage(
+        role=reading_role, parts=tuple(_by_rank(parts, role, flags) + calls), flags=flags, rigid=rigid, answers=answers
+    )
     if answers is None and "name" in message:
         reading.speaker = _name_of(message["name"])
     if type(content) is list:
@@ -103,7 +106,13 @@ def _read_content(message: dict[str, Any]) -> ParsedMessage:
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     parts = _by_rank(read_parts(message["parts"]), speaker(message), flags)
-    reading = ParsedMessage(speaker(message), tuple(parts), flags, any(part.is_sealed for part in parts), None)
+    reading = ParsedMessage(
+        role=speaker(message),
+        parts=tuple(parts),
+        flags=flags,
+        rigid=any(part.is_sealed for part in parts),
+        answers=None,
+    )
     reading.dumped = True
     reading.by_name = any(answered.names_function for answered, _ in reading.results)
     if type(message["parts"]) is list and any(part.kind == "opaque" for part in parts):

@@ -138,7 +138,14 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     gone = [segment.estimate for segment in old.segments if id(segment.messages) not in kept] if old else []
     removed = (sum(estimate.expected for estimate in gone), sum(estimate.upper for estimate in gone))
     after = lane.calibrator.total(view.estimate, lane.budget).upper
-    return PlanRecorded(lane.name, view.plan_with_weights(), removed, after, len(view.messages), undone=True)
+    return PlanRecorded(
+        lane=lane.name,
+        plan=view.plan_with_weights(),
+        removed=removed,
+        tokens=after,
+        messages=len(view.messages),
+        undone=True,
+    )
 
 
 def hand_out(lane: LaneState, now: PolicyInput, due: Due, budget: int, prompt: str | None) -> RequestRecorded:
@@ -168,7 +175,16 @@ def hand_out(lane: LaneState, now: PolicyInput, due: Due, budget: int, prompt: s
     lane.changed = frozenset([part for part, differs in parts if differs or first])  # of the first, nothing is known
     lane.moved, lane.handed_out_plan = False, lane.plan.number
     return RequestRecorded(
-        lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting,
-        None if marking is None else (marking.minimum, marking.most),
-        None if lane.tools == lane.recorded_tools else lane.tools, due.foresees,
-    )  # fmt: skip  # one thought
+        lane=lane.name,
+        budget=budget,
+        plan=lane.plan.number,
+        last=last.seq if last else -1,
+        estimate=view.estimate,
+        prompt=prompt,
+        ephemerals=passing,
+        total=used,
+        counting=counting,
+        marked=None if marking is None else (marking.minimum, marking.most),
+        tools=None if lane.tools == lane.recorded_tools else lane.tools,
+        foresees=due.foresees,
+    )

@@ -225,10 +225,10 @@ def _listed(events: Sequence[tuple[int, LogEvent]], whole: bool) -> Iterator[Req
             name = event.lane
             first = max(plans.values(), default=0) if whole else event.plan  # a lane starts from the newest plan
             before = plans.get(name, first)
-            yield RequestRecord(
-                at, name, event.budget, event.plan, event.last, *(event.total or event.estimate), event.plan != before,
-                *_reported(measured.get(at)), spent.pop(name, (0, 0)),
-            )  # fmt: skip  # one thought
+            estimated, upper = event.total or event.estimate
+            measures, tokens = _reported(measured.get(at)), spent.pop(name, (0, 0))
+            head = at, name, event.budget, event.plan, event.last
+            yield RequestRecord(*head, estimated, upper, event.plan != before, *measures, summarizer=tokens)
             plans[name] = event.plan
 
 

@@ -142,9 +142,18 @@ def _take_in_native(state: SessionState, made: NativeResult) -> None:
         state.pending_notifications.append((events.NATIVE_FAILED, payload | {"reason": reason}))
         return
     event = NativeMade(
-        order.lane, order.last, answer.message, made.counts, order.number, order.prefix, order.role, order.prompt,
-        answer.keeps and state.config.binds(order.request.model or order.lane), model, **spent,
-    )  # fmt: skip  # one thought
+        lane=order.lane,
+        last=order.last,
+        message=answer.message,
+        counts=made.counts,
+        number=order.number,
+        prefix=order.prefix,
+        role=order.role,
+        prompt=order.prompt,
+        keeps=answer.keeps and state.config.binds(order.request.model or order.lane),
+        model=model,
+        **spent,
+    )
     state.apply_deferred(event)
     state.pending_notifications.append((events.NATIVE_READY, payload | {"keeps_reasoning": event.keeps}))
 

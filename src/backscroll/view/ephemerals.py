@@ -26,5 +26,14 @@ def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
     for number, (after, digest, role) in enumerate(recorded):
         message: Message = {"role": role, "content": f"ephemeral {digest}"}
         reading = read_message(message)
-        found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
+        found.append(
+            Ephemeral(
+                after=after,
+                number=number,
+                message=message,
+                reading=reading,
+                counts=tuple(Count(0) for _ in reading.parts),
+                digest=digest,
+            )
+        )
     return found

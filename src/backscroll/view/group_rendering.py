@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from backscroll.history.groups import MessageGroup
-from backscroll.history.history import Entry
+from backscroll.history.history import Entry, History
 from backscroll.history.plan import Plan
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.dialects import others_answer, server_ends
@@ -58,10 +58,8 @@ def render_group(
     heals = plan.heals
     suspect = {entry.seq for entry in entries if is_suspect(entry.reading)} if heals else ()
     if not (suspect or edits or bare or group.orphans or group.open_calls):  # nearly every group
-        messages = [_sendable(entry.message, entry) for entry in entries]
-        alone = len(entries) == 1 and not entries[0].reading.results
-        return RenderedGroup(messages, None) if alone else RenderedGroup(*_arranged(group, entries, messages, entries))
-    messages = []
+        return RenderedGroup(*_arranged(group, entries, [_sendable(each.message, each) for each in entries], entries))
+    messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
     halves = _alone(entries) if heals and not pending and (group.serving or entries[0].reading.serves) else ()
@@ -92,6 +90,13 @@ def _sendable(message: Message, entry: Entry) -> Message:
     return sendable(message) if entry.reading.role == "assistant" or entry.reading.dumped else message
 
 
+def state_of(group: MessageGroup, history: History) -> tuple[tuple[int, ...], int, bool]:
+    """Return the present state of a group, as in `Segment.state`."""
+    newest = history.newest
+    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
+    return tuple(group.members), group.open_calls, pending
+
+
 class _Notes(NamedTuple):
     """What healing did while a group was rendered."""
 
@@ -114,6 +119,8 @@ def _arranged(
 ) -> tuple[list[Message], Sources | None]:
     """Put results directly behind their calls, and before all other content of their message."""
     same = None if len(owners) == len(entries) else tuple([(entry,) for entry in owners])
+    if len(entries) == 1 and not entries[0].reading.results:
+        return messages, same  # nearly every group without calls
     if not (group.orphans or rounds.out_of_place([entry.reading for entry in entries])):
         return messages, same
     arranged, sources = rounds.arranged(messages)

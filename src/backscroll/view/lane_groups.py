@@ -66,7 +66,9 @@ class LaneGroups:
                 if number not in {each[0] for each in entry.late}:
                     call = self.history.entry(waiting.seq).reading.call_parts[waiting.number]
                     late.append((number, call.name or "", False))
-            found[seq] = Entry(seq, entry.message, entry.reading, entry.counts, own, tuple(late))
+            found[seq] = Entry(
+                seq=seq, message=entry.message, reading=entry.reading, counts=entry.counts, group=own, late=tuple(late)
+            )
             for other in (member for each in merged for member in each.members):
                 found[other].group = own
         return found

@@ -54,6 +54,30 @@ class Segment:
     heals: tuple[tuple[int, HealRule], ...] = ()
     """Which of its entries are healed, by `seq`, and the rule of each."""
 
+    @property
+    def is_native(self) -> bool:
+        """Whether it is a provider's native block, or our notes on that."""
+        return self.key[1] == SUMMARY and self.key[2] in (BLOCK, NOTES)
+
+    def again(self, group: MessageGroup) -> "Segment":
+        """Return the segment of an unchanged group for another view, where its place is not known yet."""
+        return Segment(
+            key=self.key,
+            messages=self.messages,
+            estimate=self.estimate,
+            entries=self.entries,
+            group=group,
+            edits=self.edits,
+            state=self.state,
+            separator=self.separator,
+            separator_text=self.separator_text,
+            separator_estimate=self.separator_estimate,
+            sources=self.sources,
+            bare=self.bare,
+            media=self.media,
+            heals=self.heals,
+        )  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
+
 
 def healed_in(segments: Iterable[Segment]) -> dict[int, list[HealRule]]:
     """Return the entries of a view that are healed, by `seq`, and the rules of each."""

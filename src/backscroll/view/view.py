@@ -25,10 +25,10 @@ from backscroll.view import rendering
 from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
-from backscroll.view.group_rendering import render_group
+from backscroll.view.group_rendering import render_group, state_of
 from backscroll.view.group_weight import estimate_entries, media_of_entries
 from backscroll.view.lane_groups import LaneGroups, not_loaded
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State, settled
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, settled
 from backscroll.view.separation import cut_off_at, only_system
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
@@ -75,6 +75,10 @@ class View:
         """
         self._ephemerals = 0
         """The number of the next ephemeral message to show."""
+
+    def __repr__(self) -> str:
+        """Return how much it shows in a line."""
+        return f"<view: plan {self.plan.number}, {len(self.messages):,} messages, {self.estimate.expected:,} tokens>"
 
     @classmethod
     def build(
@@ -124,7 +128,7 @@ class View:
 
     def of_native(self) -> list[Segment]:
         """Return the provider's block and the notes on it; empty without one."""
-        return [] if self.plan.native is None else [segment for segment in self.segments if _of_native(segment)]
+        return [] if self.plan.native is None else [segment for segment in self.segments if segment.is_native]
 
     def plan_with_weights(self) -> Plan:
         """Return the plan with the weights of the texts that the view adds. It is the view's plan from now on."""
@@ -267,7 +271,7 @@ class View:
         if old.group is None:
             return
         entry = self._lane_groups.entry(old.group.members[0], self.plan)
-        if old.state == _state(entry.group, history):
+        if old.state == state_of(entry.group, history):
             return
         segment = self._segment(history, entry, {})
         segment.gap = old.gap
@@ -326,7 +330,7 @@ class View:
         if role not in ("user", "assistant"):
             return None, NOTHING
         gap = segment.gap
-        if _of_native(segment):
+        if segment.is_native:
             return None, NOTHING  # its provider takes it next to any role
         for previous in reversed(self.segments):
             if previous.speaker is not None:
@@ -334,7 +338,7 @@ class View:
             gap = gap or previous.gap
         else:
             return self._beginning(segment, role, gap)
-        if _of_native(previous):
+        if previous.is_native:
             return None, NOTHING  # what is kept directly follows the block
         text = self._between(previous, segment, gap) if previous.speaker == role else None
         return self._line(segment, role, text)
@@ -378,18 +382,14 @@ class View:
         """Make the segment of this entry's group."""
         group = entry.group.copy() if entry.group.open_calls or entry.group.serving else entry.group
         key = (group.first, GROUP, 0)
-        state = _state(group, history)
+        state = state_of(group, history)
         edits: tuple[PartEdit, ...] = ()
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
         bare = self._bare_of(history, group) if self.plan.no_reasoning else ()
         if reused is not None and reused.state == state and reused.edits == edits and reused.bare == bare:
-            return Segment(
-                key, reused.messages, reused.estimate, reused.entries, group, edits, state, None,
-                reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources, bare=bare,
-                media=reused.media, heals=reused.heals,
-            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
+            return reused.again(group)
         entries: tuple[Entry, ...] = (entry,)
         if group.members != [entry.seq]:
             entries = tuple([self._lane_groups.entry(seq, self.plan) for seq in group.members])
@@ -406,8 +406,9 @@ class View:
         if heals and reused is None:
             self.healed += heals
         return Segment(
-            key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media, heals=heals
-        )
+            key=key, messages=messages, estimate=estimate, entries=entries, group=group, edits=edits, state=state,
+            sources=sources, bare=bare, media=media, heals=heals,
+        )  # fmt: skip  # one thought
 
     def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:
         """Return the entries of a group that are shown without their reasoning."""
@@ -491,16 +492,6 @@ def _reusable(view: View | None, plan: Plan) -> dict[Key, Segment]:
 
 
 _NONE: rendering.Edits = {}
-
-
-def _of_native(segment: Segment) -> bool:
-    return segment.key[1] == SUMMARY and segment.key[2] in (BLOCK, NOTES)
-
-
-def _state(group: MessageGroup, history: History) -> State:
-    newest = history.newest
-    pending = (group.open_calls > 0 or group.serving > 0) and newest is not None and group.first == newest.first
-    return tuple(group.members), group.open_calls, pending
 
 
 def _speaker(message: Message) -> str:

@@ -86,7 +86,8 @@ def serve_command(
         try:
             options = {"redact": Redaction(kinds, patterns).message} if kinds or patterns else {}
             settings = proxy.ProxySettings(
-                store, budget, anthropic, openai, shadow, strict, token,
+                store=store, budget=budget, anthropic=anthropic, openai=openai, shadow=shadow,
+                strict=strict, token=token,
                 store_timeout=store_timeout, allow_paths=allow_paths, recall=recall, options=options,
             )  # fmt: skip  # one thought
             _serve(proxy, settings, _listening(host, port), host, place)

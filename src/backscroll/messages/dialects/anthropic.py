@@ -58,7 +58,7 @@ def _tool_result(block: Block, path: Path, answers: CallId | None, inner: Inner)
     if "output" in block and "content" not in block:
         output = block["output"]
         text = output if type(output) is str else compact(output)
-        return [Part("result", (*path, "output"), text, "value", answered)]
+        return [Part(kind="result", path=(*path, "output"), text=text, form="value", id=answered)]
     return read_result(block, (*path, "content"), answered, inner)
 
 
@@ -68,13 +68,33 @@ def _sourced(kind: str) -> Reader:
     def read(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
         source = block.get("source")
         if type(source) is not dict:
-            return [Part("media", path, "", "typed", answers, None, Media(kind, None))]
+            return [
+                Part(kind="media", path=path, text="", form="typed", id=answers, name=None, media=Media(kind, None))
+            ]
         data = source.get("data")
         if source.get("type") == "text" and type(data) is str:
-            return [Part("text" if answers is None else "result", (*path, "source", "data"), data, "string", answers)]
+            return [
+                Part(
+                    kind="text" if answers is None else "result",
+                    path=(*path, "source", "data"),
+                    text=data,
+                    form="string",
+                    id=answers,
+                )
+            ]
         if source.get("type") == "content":
-            return [Part("opaque", path, compact(source.get("content")), "typed", answers)]
-        return [Part("media", path, "", "typed", answers, None, Media(kind, data if type(data) is str else None))]
+            return [Part(kind="opaque", path=path, text=compact(source.get("content")), form="typed", id=answers)]
+        return [
+            Part(
+                kind="media",
+                path=path,
+                text="",
+                form="typed",
+                id=answers,
+                name=None,
+                media=Media(kind, data if type(data) is str else None),
+            )
+        ]
 
     return read
 

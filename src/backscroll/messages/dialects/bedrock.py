@@ -40,7 +40,15 @@ def _detects(message: Message) -> bool:
 
 
 def _json(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
-    return [Part("opaque" if answers is None else "result", path, compact(block["json"]), "bare", answers)]
+    return [
+        Part(
+            kind="opaque" if answers is None else "result",
+            path=path,
+            text=compact(block["json"]),
+            form="bare",
+            id=answers,
+        )
+    ]
 
 
 def _tool_use(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
@@ -76,13 +84,23 @@ def _media(kind: str) -> Reader:
         text = source.get("text")
         if type(text) is str:
             here = (*path, kind, "source", "text")
-            return [Part("text" if answers is None else "result", here, text, "string", answers)]
+            return [Part(kind="text" if answers is None else "result", path=here, text=text, form="string", id=answers)]
         if type(source.get("content")) is list:
-            return [Part("opaque", path, compact(source["content"]), "bare", answers)]
+            return [Part(kind="opaque", path=path, text=compact(source["content"]), form="bare", id=answers)]
         data = source.get("bytes")
         if type(data) is dict:  # how Strands' sessions write bytes into JSON
             data = data.get("data")
-        return [Part("media", path, "", "bare", answers, None, Media(kind, data if type(data) is str else None))]
+        return [
+            Part(
+                kind="media",
+                path=path,
+                text="",
+                form="bare",
+                id=answers,
+                name=None,
+                media=Media(kind, data if type(data) is str else None),
+            )
+        ]
 
     return read
 

@@ -71,15 +71,17 @@ def plain(value: Any, path: Path, answers: CallId | None) -> Part:
     """Read what is no block."""
     kind: Kind = "text" if answers is None else "result"
     if type(value) is str:
-        return Part(kind, path, value, "string", answers)
-    return Part("opaque" if answers is None else "result", path, compact(value), "value", answers)
+        return Part(kind=kind, path=path, text=value, form="string", id=answers)
+    return Part(
+        kind="opaque" if answers is None else "result", path=path, text=compact(value), form="value", id=answers
+    )
 
 
 def opaque(block: Block, path: Path, answers: CallId | None) -> Part:
     """Read a block that no dialect knows."""
     if set(block) <= {"cachePoint", "cache_control", "type"}:
-        return Part("opaque", path, "", "fixed", answers)  # a marker for the provider: no tokens
-    return Part("opaque", path, compact(block), "fixed", answers)
+        return Part(kind="opaque", path=path, text="", form="fixed", id=answers)  # a marker for the provider: no tokens
+    return Part(kind="opaque", path=path, text=compact(block), form="fixed", id=answers)
 
 
 def read_text(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
@@ -87,7 +89,9 @@ def read_text(block: Block, path: Path, answers: CallId | None, inner: Inner) ->
     text = block.get("text")
     if type(text) is not str:
         return [opaque(block, path, answers)]
-    return [Part("text" if answers is None else "result", (*path, "text"), text, "string", answers)]
+    return [
+        Part(kind="text" if answers is None else "result", path=(*path, "text"), text=text, form="string", id=answers)
+    ]
 
 
 def read_sealed_reasoning(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
@@ -100,18 +104,22 @@ def read_call(call: Block, path: Path, known: CallId) -> list[Part]:
     name, arguments = call.get("name"), call.get("input")
     form: Form = "mapping" if type(arguments) is dict else "fixed"
     text = "" if arguments is None else compact(arguments)
-    return [Part("call", (*path, "input"), text, form, known, name if type(name) is str else None)]
+    return [
+        Part(
+            kind="call", path=(*path, "input"), text=text, form=form, id=known, name=name if type(name) is str else None
+        )
+    ]
 
 
 def read_result(block: Block, path: Path, answered: CallId, inner: Inner) -> list[Part]:
     """Read the content of a result. `path`: that of the content."""
     content = block.get("content")
     if type(content) is str:
-        return [Part("result", path, content, "string", answered)]
+        return [Part(kind="result", path=path, text=content, form="string", id=answered)]
     if content is None or content == []:
-        return [Part("result", path, "", "fixed", answered)]
+        return [Part(kind="result", path=path, text="", form="fixed", id=answered)]
     if type(content) is not list:
-        return [Part("result", path, compact(content), "value", answered)]
+        return [Part(kind="result", path=path, text=compact(content), form="value", id=answered)]
     parts: list[Part] = []
     for number, block_inside in enumerate(content):
         parts += inner(block_inside, (*path, number), answered)
@@ -125,7 +133,7 @@ def picture(form: Form) -> Reader:
         target = block.get("image_url")
         url = target.get("url") if type(target) is dict else target
         data = url if type(url) is str and url.startswith("data:") else None
-        return [Part("media", path, "", form, answers, None, Media("image", data))]
+        return [Part(kind="media", path=path, text="", form=form, id=answers, name=None, media=Media("image", data))]
 
     return read
 
@@ -136,7 +144,17 @@ def document(form: Form) -> Reader:
     def read(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
         file = block.get("file")
         data = file.get("file_data") if type(file) is dict else block.get("file_data")
-        return [Part("media", path, "", form, answers, None, Media("document", data if type(data) is str else None))]
+        return [
+            Part(
+                kind="media",
+                path=path,
+                text="",
+                form=form,
+                id=answers,
+                name=None,
+                media=Media("document", data if type(data) is str else None),
+            )
+        ]
 
     return read
 

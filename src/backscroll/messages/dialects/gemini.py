@@ -87,7 +87,9 @@ def _call(path: Path, key: str, call: Block, known: CallId, *, fixed: bool) -> P
     name, arguments = call.get("name"), call.get("args")
     form: Form = "mapping" if type(arguments) is dict and not fixed else "fixed"
     text = "" if arguments is None else compact(arguments)
-    return Part("call", (*path, key, "args"), text, form, known, name if type(name) is str else None)
+    return Part(
+        kind="call", path=(*path, key, "args"), text=text, form=form, id=known, name=name if type(name) is str else None
+    )
 
 
 def _text(part: Block, path: Path, fixed: bool) -> list[Part]:
@@ -119,13 +121,13 @@ def _result(response: Block, path: Path, fixed: bool) -> list[Part]:
 def _output(response: Any, path: Path, answered: CallId, fixed: bool) -> Part:
     """Read what a function returned. What replaces it stays an object."""
     if type(response) is not dict or not response:
-        return Part("result", path, "" if not response else compact(response), "fixed", answered)
+        return Part(kind="result", path=path, text="" if not response else compact(response), form="fixed", id=answered)
     form: Form = "output"
     if len(response) == 1 and (key := next(iter(response))) in _OUTPUTS:
         path, response = (*path, key), response[key]
         form = "string" if type(response) is str else "value"
     text = response if type(response) is str else compact(response)
-    return Part("result", path, text, "fixed" if fixed else form, answered)
+    return Part(kind="result", path=path, text=text, form="fixed" if fixed else form, id=answered)
 
 
 def _media(part: Block, path: Path, fixed: bool) -> list[Part]:
@@ -140,7 +142,7 @@ def _media_of(part: Any, path: Path, answered: CallId | None, form: Form) -> Par
     kind = kind.partition("/")[0] if type(kind) is str else ""
     data = blob.get("data")
     media = Media(kind if kind in ("image", "audio", "video") else "document", data if type(data) is str else None)
-    return Part("media", path, "", form, answered, None, media)
+    return Part(kind="media", path=path, text="", form=form, id=answered, name=None, media=media)
 
 
 _MEDIA = ("inlineData", "inline_data", "fileData", "file_data")

@@ -76,22 +76,46 @@ def _call(holder: Block, path: Path, call_id: CallId) -> Part:
     name = name if type(name) is str else None
     if type(arguments) is str:
         # a custom tool's input is free text and not JSON; a cut text is still valid there
-        return Part("call", (*path, key), arguments, "string" if path[-1] == "custom" else "arguments", call_id, name)
+        return Part(
+            kind="call",
+            path=(*path, key),
+            text=arguments,
+            form="string" if path[-1] == "custom" else "arguments",
+            id=call_id,
+            name=name,
+        )
     form: Form = "mapping" if type(arguments) is dict else "fixed"
-    return Part("call", (*path, key), "" if arguments is None else compact(arguments), form, call_id, name)
+    return Part(
+        kind="call",
+        path=(*path, key),
+        text="" if arguments is None else compact(arguments),
+        form=form,
+        id=call_id,
+        name=name,
+    )
 
 
 def _refusal(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     text = block.get("refusal")
     if type(text) is not str:
         return [opaque(block, path, answers)]
-    return [Part("text", (*path, "refusal"), text, "string", answers)]
+    return [Part(kind="text", path=(*path, "refusal"), text=text, form="string", id=answers)]
 
 
 def _input_audio(block: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
     audio = block.get("input_audio")
     data = audio.get("data") if type(audio) is dict else None
-    return [Part("media", path, "", "typed", answers, None, Media("audio", data if type(data) is str else None))]
+    return [
+        Part(
+            kind="media",
+            path=path,
+            text="",
+            form="typed",
+            id=answers,
+            name=None,
+            media=Media("audio", data if type(data) is str else None),
+        )
+    ]
 
 
 def _reasoning_content(text: Any) -> list[Part]:

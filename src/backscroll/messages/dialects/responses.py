@@ -60,7 +60,17 @@ def read_item(item: Item, path: Path, inner: Inner) -> list[Part] | None:
         return _content(item.get("content"), (*path, "content"), None, inner)
     if kind == "image_generation_call":
         made = item.get("result")
-        return [Part("media", path, "", "fixed", None, None, Media("image", made if type(made) is str else None))]
+        return [
+            Part(
+                kind="media",
+                path=path,
+                text="",
+                form="fixed",
+                id=None,
+                name=None,
+                media=Media("image", made if type(made) is str else None),
+            )
+        ]
     call = call_id(item)
     if kind in PAIRS and (call or kind in ("function_call", "custom_tool_call")):
         return [_call(item, path, call)]
@@ -75,17 +85,38 @@ def _call(item: Item, path: Path, call: CallId) -> Part:
     if kind == "function_call":
         arguments = item.get("arguments")
         if type(arguments) is str:
-            return Part("call", (*path, "arguments"), arguments, "arguments", call, name)
-        return Part("call", (*path, "arguments"), "" if arguments is None else compact(arguments), "fixed", call, name)
+            return Part(kind="call", path=(*path, "arguments"), text=arguments, form="arguments", id=call, name=name)
+        return Part(
+            kind="call",
+            path=(*path, "arguments"),
+            text="" if arguments is None else compact(arguments),
+            form="fixed",
+            id=call,
+            name=name,
+        )
     if kind == "custom_tool_call":
         text = item.get("input")
         if type(text) is str:
-            return Part("call", (*path, "input"), text, "string", call, name)
-        return Part("call", (*path, "input"), "" if text is None else compact(text), "fixed", call, name)
+            return Part(kind="call", path=(*path, "input"), text=text, form="string", id=call, name=name)
+        return Part(
+            kind="call",
+            path=(*path, "input"),
+            text="" if text is None else compact(text),
+            form="fixed",
+            id=call,
+            name=name,
+        )
     key, tool = _TEXT_OF.get(kind, ("arguments", name))
     key = "actions" if kind == "computer_call" and item.get("actions") else key
     asked = item.get(key)
-    return Part("call", (*path, key), asked if type(asked) is str else compact(asked), "fixed", call, tool)
+    return Part(
+        kind="call",
+        path=(*path, key),
+        text=asked if type(asked) is str else compact(asked),
+        form="fixed",
+        id=call,
+        name=tool,
+    )
 
 
 def _output(item: Item, path: Path, call: CallId, inner: Inner) -> list[Part]:
@@ -94,36 +125,46 @@ def _output(item: Item, path: Path, call: CallId, inner: Inner) -> list[Part]:
         shown = item.get("output")
         url = shown.get("image_url") if type(shown) is dict else None
         data = url if type(url) is str and url.startswith("data:") else None
-        return [Part("media", (*path, "output"), "", "fixed", call, None, Media("image", data))]
+        return [
+            Part(
+                kind="media",
+                path=(*path, "output"),
+                text="",
+                form="fixed",
+                id=call,
+                name=None,
+                media=Media("image", data),
+            )
+        ]
     if kind == "shell_call_output" and type(item.get("output")) is list:
         return _streams(item["output"], (*path, "output"), call)
     if kind in ("tool_search_output", "program_output", "mcp_approval_response"):
         rest = {key: value for key, value in item.items() if key in ("tools", "result", "approve", "reason")}
-        return [Part("result", path, compact(rest), "fixed", call)]
+        return [Part(kind="result", path=path, text=compact(rest), form="fixed", id=call)]
     return _content(item.get("output"), (*path, "output"), call, inner)
 
 
 def _streams(chunks: list[Any], path: Path, call: CallId) -> list[Part]:
     """Read what a shell printed: `stdout` and `stderr` of each command."""
     found = [
-        Part("result", (*path, number, key), chunk[key], "string", call)
+        Part(kind="result", path=(*path, number, key), text=chunk[key], form="string", id=call)
         for number, chunk in enumerate(chunks)
         for key in ("stdout", "stderr")
         if type(chunk) is dict and type(chunk.get(key)) is str and chunk[key]
     ]
-    return found or [Part("result", path, "", "fixed", call)]
+    return found or [Part(kind="result", path=path, text="", form="fixed", id=call)]
 
 
 def _content(content: Any, path: Path, call: CallId | None, inner: Inner) -> list[Part]:
     """Read a text, a list of blocks, or any other value."""
     kind: Kind = "text" if call is None else "result"
     if type(content) is str:
-        return [Part(kind, path, content, "string", call)]
+        return [Part(kind=kind, path=path, text=content, form="string", id=call)]
     if type(content) is list and content:
         return [part for number, block in enumerate(content) for part in inner(block, (*path, number), call)]
     if content is None or content == []:
-        return [] if call is None else [Part("result", path, "", "fixed", call)]
-    return [Part("opaque" if call is None else "result", path, compact(content), "value", call)]
+        return [] if call is None else [Part(kind="result", path=path, text="", form="fixed", id=call)]
+    return [Part(kind="opaque" if call is None else "result", path=path, text=compact(content), form="value", id=call)]
 
 
 def _call_of(block: Any) -> CallId | None:

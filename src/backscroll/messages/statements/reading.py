@@ -211,7 +211,14 @@ def _read(sentence: str, *, by_user: bool) -> Iterator[Statement]:
         subject, value = found
         words = _subject_words(subject, by_user=by_user)
         if words is not None and _comparable(words, value, subject):
-            yield Statement(words, value, old, corrects, rule, _may_be_one_more(words, value, clause))
+            yield Statement(
+                subject=words,
+                value=value,
+                old=old,
+                corrects=corrects,
+                rule=rule,
+                one_of_several=_may_be_one_more(words, value, clause),
+            )
             return
     labeled = _labeled(text, by_user=by_user)
     if labeled is not None:
@@ -230,7 +237,14 @@ def _claims(sentence: str, *, corrects: bool, rule: bool) -> Iterator[Statement]
     if 0 < len(words) <= _LONGEST_CLAIM and _MOODS.isdisjoint(words):
         holds = "no" if claimed["no"] else "yes"
         subject = frozenset({*words, CLAIM})
-        yield Statement(subject, Value(((HOLDS, holds),), ""), "", corrects, rule, one_of_several=True)
+        yield Statement(
+            subject=subject,
+            value=Value(((HOLDS, holds),), ""),
+            old="",
+            corrects=corrects,
+            rule=rule,
+            one_of_several=True,
+        )
 
 
 def is_order(statement: Statement) -> bool:

@@ -42,7 +42,11 @@ def cut_json(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *,
 def _cut(text: str, head: int, tail: int, kept: Sequence[Span], ref: str, *, lead: str) -> str | None:
     end = len(text) - tail
     tree = json_tree(text, head, end) if head < end else None
-    return None if tree is None else text[:head] + _Writer(tree, kept, end, ref, lead).write() + text[end:]
+    return (
+        None
+        if tree is None
+        else text[:head] + _Writer(tree=tree, kept=kept, end=end, ref=ref, lead=lead).write() + text[end:]
+    )
 
 
 _known_cut = lru_cache(maxsize=64)(_cut)

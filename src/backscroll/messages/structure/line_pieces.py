@@ -33,7 +33,9 @@ def line_pieces(text: str, head: int, tail: int, spans: Sequence[Span]) -> Piece
         return None
     if found.kind in (TABLE, CSV, COLUMNS):
         head = _header(text, head, 2 if found.kind == TABLE else 1)
-        return Pieces(found.kind, head, tail, (), [Piece(*span) for span in spans if span[0] >= head])
+        return Pieces(
+            kind=found.kind, head=head, tail=tail, frames=(), pieces=[Piece(*span) for span in spans if span[0] >= head]
+        )
     lines = {number: line for line, number in enumerate(begins, 1)}
     frames: list[Frame] = []
     frame_of: dict[int, int] = {0: -1, -1: -1}  # by the line that is a heading; the first one stays anyway
@@ -52,8 +54,8 @@ def line_pieces(text: str, head: int, tail: int, spans: Sequence[Span]) -> Piece
                 template(text[start : min(end, start + _SIGN)]),
                 bool(_TROUBLE.search(text, start, end)),
             )
-        pieces.append(Piece(start, end, frame_of[heading], sign, trouble))
-    return Pieces(found.kind, head, tail, frames, pieces)
+        pieces.append(Piece(start=start, end=end, frame=frame_of[heading], sign=sign, names=trouble))
+    return Pieces(kind=found.kind, head=head, tail=tail, frames=frames, pieces=pieces)
 
 
 def _line(text: str, start: int) -> str:

@@ -83,7 +83,7 @@ def pieces_of(text: str) -> Pieces | None:
         return None
     head, tail, tree = found
     frames, pieces = _of_json(tree)
-    return Pieces(JSON, head, tail, frames, pieces)
+    return Pieces(kind=JSON, head=head, tail=tail, frames=frames, pieces=pieces)
 
 
 def _of_json(tree: JsonTree) -> tuple[list[Frame], list[Piece]]:
@@ -102,7 +102,7 @@ def _of_json(tree: JsonTree) -> tuple[list[Frame], list[Piece]]:
             number += 1
         elif tree.is_leaf(number) or _is_row(tree, number):
             names = end - tree.values[number] <= _NAME and _NAMES.fullmatch(key) is not None
-            pieces.append(Piece(start, end, frame, path, names))
+            pieces.append(Piece(start=start, end=end, frame=frame, sign=path, names=names))
             number = tree.after(number)
         else:
             of_node[number], paths[number] = len(frames), path

@@ -144,7 +144,9 @@ class Index:
     def _commit(self, span: Span, line: bytes, commit: int) -> None:
         if any(not each.size for each in self._waiting):
             lengths = len(self._starts), len(self._seqs), len(self._damaged)
-            self._marks.append(_Mark(commit, *lengths, self.end, self.commits, self.whole, self.seal))
+            self._marks.append(
+                _Mark(commit, *lengths, end=self.end, commits=self.commits, whole=self.whole, seal=self.seal)
+            )
         for at, start, size, seq, key in self._waiting:
             self._starts.append(start if size else -1 - start)
             if not size:
