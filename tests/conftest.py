@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+TESTS = Path(__file__).parent
+os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")  # each client that is made loads all certificates there are
 gc.disable()  # until all is collected: what is imported and found there stays
 
 settings.register_profile("default", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -16,7 +18,6 @@ settings.register_profile("longer", max_examples=120, deadline=None, suppress_he
 settings.register_profile("thorough", max_examples=2_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-TESTS = Path(__file__).parent
 PEERS = (
     "clients/",
     "integrations/amplifier/",
