@@ -12,6 +12,7 @@ from backscroll.compaction.digest.writer import fit_headings
 from backscroll.history.plan import DigestLine
 from tests.builders import entry, said
 from tests.fakes import count_quarter
+from tests.long_run import usually
 from tests.messages.pasted import PASTED
 from tests.views import summary_of
 
@@ -90,10 +91,14 @@ def test_strength_of_a_sentence_is_by_what_it_asks(sentence, strong):
     assert strength(sentence) == strong
 
 
-@pytest.mark.parametrize("second", [False, True])
-@pytest.mark.parametrize("language", RULES)
-def test_standing_rules_outlive_hundreds_of_polite_orders(language, second):
+WHERE = [(language, True) for language in RULES] + [(language, False) for language in RULES]
+"""Languages of rules, and whether these are in the second message."""
+
+
+@pytest.mark.parametrize("where", usually(WHERE, len(RULES) + 1))
+def test_standing_rules_outlive_hundreds_of_polite_orders(where):
     """At 16k, after 400 turns, also if they are in the second message, which leaves the view."""
+    language, second = where
     rules = "\n".join(RULES[language])
     with ContextManager(tokenizer=count_quarter, budget=16_000) as manager:
         manager.append({"role": "user", "content": "..." if second else rules})
