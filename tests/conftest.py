@@ -4,6 +4,7 @@ itself.
 
 import gc
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 os.environ["SSL_CERT_FILE"] = str(TESTS / "authority.pem")  # each client that is made loads all certificates there are
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # no disk to wait for: what tests kill are processes
 gc.disable()  # until all is collected: what is imported and found there stays
 
 settings.register_profile("default", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
