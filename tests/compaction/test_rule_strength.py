@@ -1,5 +1,7 @@
 """Rules and orders: in eight languages what a user always wants outlives what was asked for once."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,20 +93,24 @@ def test_strength_of_a_sentence_is_by_what_it_asks(sentence, strong):
     assert strength(sentence) == strong
 
 
-WHERE = [(language, True) for language in RULES] + [(language, False) for language in RULES]
-"""Languages of rules, and whether these are in the second message."""
+FEW, MANY = 200, 400
+WHERE = [
+    *((language, True, FEW) for language in RULES), ("English", False, FEW),
+    *product(RULES, (False, True), (MANY,)),
+]  # fmt: skip  # the usual ones, and those of the long run
+"""Languages of rules, whether these are in the second message, and turns."""
 
 
 @pytest.mark.parametrize("where", usually(WHERE, len(RULES) + 1))
 def test_standing_rules_outlive_hundreds_of_polite_orders(where):
-    """At 16k, after 400 turns, also if they are in the second message, which leaves the view."""
-    language, second = where
+    """At 16k, also if they are in the second message, which leaves the view."""
+    language, second, turns = where
     rules = "\n".join(RULES[language])
     with ContextManager(tokenizer=count_quarter, budget=16_000) as manager:
         manager.append({"role": "user", "content": "..." if second else rules})
         manager.append({"role": "assistant", "content": "OK"})
         manager.append({"role": "user", "content": rules})
-        for number in range(400):
+        for number in range(turns):
             call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
             manager.append({"role": "assistant", "content": None, "tool_calls": [call]})
             manager.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"value_{number} = 1\n" * 20})
