@@ -70,7 +70,7 @@ test: $(READY) ## run the test suite
 TYPING := tests/typing
 test-long: export PYTHONDONTWRITEBYTECODE :=
 test-long: $(READY) ## run the tests that `make test` leaves out because they take long
-	HYPOTHESIS_PROFILE=longer $(BIN)/python -m pytest -n 2 --dist worksteal tests/promises
+	HYPOTHESIS_PROFILE=longer $(BIN)/python -m pytest -n 2 --dist worksteal -m 'hypothesis and not long and not clients'
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks) $(TYPING) tests/project/test_wheel.py)
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions

@@ -7,8 +7,8 @@ import os
 from hypothesis import settings
 
 USUAL = 60
-"""Examples by which tests that are dearer or cheaper than most give theirs: the usual profile tries two thirds, and
-the long run twice as many of the promises.
+"""Examples by which tests that are dearer or cheaper than most give theirs: the usual profile tries a third, and the
+long run twice as many.
 """
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 

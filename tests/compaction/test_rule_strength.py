@@ -1,5 +1,7 @@
 """Rules and orders: in eight languages what a user always wants outlives what was asked for once."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from backscroll.compaction.digest.writer import fit_headings
 from backscroll.history.plan import DigestLine
 from tests.builders import entry, said
 from tests.fakes import count_quarter
+from tests.long_run import usually
 from tests.messages.pasted import PASTED
 from tests.views import summary_of
 
@@ -90,16 +93,24 @@ def test_strength_of_a_sentence_is_by_what_it_asks(sentence, strong):
     assert strength(sentence) == strong
 
 
-@pytest.mark.parametrize("second", [False, True])
-@pytest.mark.parametrize("language", RULES)
-def test_standing_rules_outlive_hundreds_of_polite_orders(language, second):
-    """At 16k, after 400 turns, also if they are in the second message, which leaves the view."""
+FEW, MANY = 200, 400
+WHERE = [
+    *((language, True, FEW) for language in RULES), ("English", False, FEW),
+    *product(RULES, (False, True), (MANY,)),
+]  # fmt: skip  # the usual ones, and those of the long run
+"""Languages of rules, whether these are in the second message, and turns."""
+
+
+@pytest.mark.parametrize("where", usually(WHERE, len(RULES) + 1))
+def test_standing_rules_outlive_hundreds_of_polite_orders(where):
+    """At 16k, also if they are in the second message, which leaves the view."""
+    language, second, turns = where
     rules = "\n".join(RULES[language])
     with ContextManager(tokenizer=count_quarter, budget=16_000) as manager:
         manager.append({"role": "user", "content": "..." if second else rules})
         manager.append({"role": "assistant", "content": "OK"})
         manager.append({"role": "user", "content": rules})
-        for number in range(400):
+        for number in range(turns):
             call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
             manager.append({"role": "assistant", "content": None, "tool_calls": [call]})
             manager.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"value_{number} = 1\n" * 20})

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -32,8 +33,10 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """The syntax tree of a file, from its root down; several tests read each file."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def name(path: Path) -> str:
@@ -62,7 +65,7 @@ def test_the_core_is_everything_at_or_below_the_session():
 
 
 def test_every_third_party_package_is_kept_out_of_the_core():
-    nodes = [node for path in SOURCES for node in ast.walk(tree(path))]
+    nodes = [node for path in SOURCES for node in nodes_of(path)]
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     roots = {module.partition(".")[0] for module in imported} - sys.stdlib_module_names - {"backscroll"}
@@ -80,10 +83,10 @@ def test_what_programs_draw_and_write_is_fresh(program):
 # -- files --
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_file_says_what_may_live_in_it_and_is_short(path):
-    assert ast.get_docstring(tree(path)), "every file opens with its law"
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 500
+def test_each_file_says_what_may_live_in_it_and_is_short():
+    """Every file opens with its law."""
+    assert [name(path) for path in SOURCES if not ast.get_docstring(nodes_of(path)[0])] == []
+    assert [name(path) for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) >= 500] == []
 
 
 def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -93,11 +96,13 @@ def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (first.end_lineno or 0) - first.lineno + 1 if is_docstring else 0
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_functions_are_short(path):
-    functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    lengths = {node.name: (node.end_lineno or 0) - node.lineno + 1 - docstring_lines(node) for node in functions}
-    assert {function: lines for function, lines in lengths.items() if lines >= 40} == {}
+def test_functions_are_short():
+    nodes = [(name(path), node) for path in SOURCES for node in nodes_of(path)]
+    functions = [(file, node) for file, node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lengths = [
+        (file, node.name, (node.end_lineno or 0) - node.lineno + 1 - docstring_lines(node)) for file, node in functions
+    ]
+    assert [(file, function, lines) for file, function, lines in lengths if lines >= 40] == []
 
 
 def test_no_file_names_a_place_on_somebodys_machine():
@@ -231,6 +236,7 @@ print(json.dumps({"loaded": sorted(set(sys.modules) - before), "heard": heard, "
 """
 
 
+@cache
 def importing() -> Any:
     done = run("-B", "-W", "error", "-c", IMPORTING)
     assert done.returncode == 0, done.stderr
@@ -322,7 +328,7 @@ CORE = ("messages", "tokens", "history", "view", "compaction", "recall", "sessio
 
 def imported_by(path: Path, modules: dict[str, Path]) -> set[str]:
     """The package's own modules that a file imports."""
-    froms = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom) and node.module]
+    froms = [node for node in nodes_of(path) if isinstance(node, ast.ImportFrom) and node.module]
     names = {(node.module or "", alias.name) for node in froms for alias in node.names}
     found = {f"{module}.{name}" if f"{module}.{name}" in modules else module for module, name in names}
     return found & modules.keys() - {"backscroll"}
@@ -347,13 +353,13 @@ def test_longest_chain_of_imports_from_the_session_down():
 
 def test_no_class_of_the_core_inherits_from_a_concrete_one():
     """What two classes share is a function or a part of both. Events of a lane share a mark without anything in it."""
-    nodes = [node for path in SOURCES for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
+    nodes = [node for path in SOURCES for node in nodes_of(path) if isinstance(node, ast.ClassDef)]
     own = {node.name: node for node in nodes}
     marks = {name: {ast.unparse(base) for base in node.bases} for name, node in own.items()}
     abstract = {name for name, bases in marks.items() if bases & {"Protocol", "ABC"}}
     core = [
         node for path in SOURCES if path.relative_to(ROOT / "src/backscroll").parts[0] in CORE
-        for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)
+        for node in nodes_of(path) if isinstance(node, ast.ClassDef)
     ]  # fmt: skip  # one thought
     bases = {(node.name, ast.unparse(base)) for node in core for base in node.bases}
     concrete = {name for name in own.keys() - abstract - {"LaneEvent"} if not name.endswith("Error")}

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +54,7 @@ def docstring_lines(path: Path) -> int:
     return sum(len(WORDS.findall(text)) for text in texts)
 
 
+@cache
 def counted() -> dict[str, int]:
     """The words of each file that has any."""
     found = {}

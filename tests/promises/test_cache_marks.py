@@ -81,7 +81,7 @@ def worked(seed: int, folder: str) -> tuple[int, int]:
     return sum(step.kept for step in steps.values()), sum(use["cache_read_input_tokens"] for use in agent.usages)
 
 
-@pytest.mark.parametrize("seed", usually(range(8), 4))
+@pytest.mark.parametrize("seed", usually(range(8), 2))
 def test_cache_forecast_is_what_the_provider_counts(seed, tmp_path):
     """Within 2 % over each history, with compactions, undo, rewinds, restarts and changes of model and prompt."""
     forecast, counted = worked(seed, str(tmp_path))

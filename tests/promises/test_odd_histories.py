@@ -12,8 +12,8 @@ from tests.odd.situations import KINDS, NOT_IN
 from tests.odd.walk import Walk
 
 STEPS = 20
-FEW, MANY = 25, 170
-"""Sessions of a dialect: 150 in all, and 1,020."""
+FEW, MANY = 4, 170
+"""Sessions of a dialect: 24 in all, and 1,020, the few among them."""
 MET = 50
 """How often the long run meets each situation in each dialect that has it, at least."""
 

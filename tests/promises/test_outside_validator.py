@@ -45,16 +45,18 @@ def findings(view, history):
     ]
 
 
-@pytest.mark.parametrize("seed", usually(range(1, 6), 1))
+@pytest.mark.parametrize("work", usually([(1, 150), *((seed, 400) for seed in range(1, 6))], 1))
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_views_of_a_working_agent_are_valid(dialect, seed):
+def test_views_of_a_working_agent_are_valid(dialect, work):
+    seed, steps = work
+
     class Small(Worker):
         options = OPTIONS | {"budget": 1_000 + 500 * seed}
 
     worker = Small(dialect, MemoryStore(), seed)
-    for _ in range(400):
+    for _ in range(steps):
         worker.step()
-    assert len(worker.sent) == 400
+    assert len(worker.sent) == steps
     for view in worker.sent:
         assert tessera.inspect(view, adapter=dialect).findings == ()
 

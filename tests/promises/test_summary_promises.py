@@ -16,6 +16,7 @@ from backscroll.stores.memory import MemoryStore
 from tests.builders import ASK, DIALECTS, MessageFactory, conversations, feed
 from tests.compaction.summarizing import may_fail
 from tests.fakes import count_quarter
+from tests.long_run import usually
 from tests.profiles import examples
 from tests.views import is_typed_by_user, spoil, weight
 
@@ -168,12 +169,13 @@ def test_1_to_8_hold_for_any_sequence_of_outcomes(messages, budget, ask, outcome
 
 
 @may_fail
+@pytest.mark.parametrize("rounds", usually([20, 40], 1))
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_promises_hold_after_each_outcome_and_the_next_is_used(outcome):
+def test_promises_hold_after_each_outcome_and_the_next_is_used(outcome, rounds):
     """To 8 hold after each outcome and what comes next is used."""
     talk = MessageFactory("openai")
     messages = [talk.say("user", "Never touch config/prod.yaml. Begin.")]
-    for number in range(40):
+    for number in range(rounds):
         messages.append(talk.call([f"c{number}"], f"Step {number}.", {"path": f"m{number}.py"}))
         messages += talk.results([(f"c{number}", f"value_{number} = {number * 7919}\n" * 20)])
     moody = played(messages, 2_500, -1, [outcome, "fine, and counted"], [0, 1], 0)

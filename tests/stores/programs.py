@@ -223,6 +223,7 @@ def fork(address: str) -> Iterator[object]:
         while not over.is_set():
             store.append("parent", at, [record("parent", at)]).result()
             at += 1
+            over.wait(0.001)  # each child reads all of it
 
     def read() -> None:
         while not over.is_set():

@@ -402,7 +402,7 @@ async def test_both_names_of_one_option_may_say_the_same():
     )
 
 
-@pytest.mark.parametrize("name", list(Config.model_fields))
 @awaited
-async def test_none_is_the_default(name):
-    assert await viewed({name: None}, 16_000) == await viewed({}, 16_000)
+async def test_none_is_the_default():
+    usual = await viewed({}, 16_000)
+    assert [name for name in Config.model_fields if await viewed({name: None}, 16_000) != usual] == []
