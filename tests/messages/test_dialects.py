@@ -8,7 +8,9 @@ import pytest
 from backscroll import messages
 from backscroll.messages import read_message
 from backscroll.messages.dialects import DIALECTS, dialect_of, dialect_of_block
+from backscroll.messages.dialects.blocks import EMPTY_RESULT
 from backscroll.messages.heal_rules import HealRule
+from backscroll.messages.healing import healed
 from tests.builders import MessageFactory
 
 FILES = {
@@ -57,6 +59,24 @@ def test_result_that_a_dialect_makes_answers_its_call(dialect):
     result = of.make_result(block, "c1", "text")
     answer = result["content"][0] if "role" in result else result
     assert of.call(block) == of.answer(answer) == "c1"
+
+
+@pytest.mark.parametrize(
+    ("result", "sent"),
+    [
+        (
+            {"type": "tool_result", "tool_use_id": "c", "content": [" "]},
+            {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": EMPTY_RESULT}]},
+        ),
+        (
+            {"toolResult": {"toolUseId": "c", "content": [" "]}},
+            {"toolResult": {"toolUseId": "c", "content": [{"text": EMPTY_RESULT}]}},
+        ),
+    ],
+)
+def test_result_of_blank_texts_is_healed_and_named(result, sent):
+    message, rules = healed({"role": "user", "content": [result]})
+    assert (message, rules) == ({"role": "user", "content": [sent]}, ("empty_text",))
 
 
 @pytest.mark.parametrize(

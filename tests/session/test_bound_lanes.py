@@ -5,6 +5,7 @@ import pytest
 from backscroll import ContextManager, events
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeProviderError, reply
 from tests.bound_agent import BETAS, BINDING, _sent
+from tests.fakes import count_quarter
 
 MODEL = "claude-opus-5-5"
 PASSING = {"role": "user", "content": "It is Monday.", "metadata": {"ephemeral": True}}
@@ -157,3 +158,29 @@ def test_provider_refuses_what_these_lanes_leave_out():
     view[at] = {**view[at], "content": talk.reply["content"]}
     with pytest.raises(FakeProviderError, match="bound to a different conversation"):
         talk.provider.create(messages=view, thinking=BINDING, betas=BETAS)
+
+
+def in_blocks(text):
+    return {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": text}],
+    }
+
+
+def in_parts(text):
+    """A host writes Claude's thinking in Gemini's shape so, where the model's role is `model`."""
+    return {"role": "model", "parts": [{"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}, {"text": text}]}
+
+
+@pytest.mark.parametrize("thinking", [in_blocks, in_parts])
+def test_other_lane_shows_no_reasoning_made_over_this_one(thinking):
+    """It was made over another view. The role of its message may have another name than `assistant`."""
+    with ContextManager(tokenizer=count_quarter) as manager:
+        for number in range(12):
+            manager.append(said(f"Question {number} " + "word " * 100), {"role": "assistant", "content": "Yes. " * 100})
+        manager.append(said("Now?"))
+        manager.get_messages_for_request(1_500, lane="small")
+        manager.get_messages_for_request(lane="large")
+        manager.append(thinking("Done."), said("And?"))
+        assert "Hm." in str(manager.get_messages_for_request(lane="large"))
+        assert "Hm." not in str(manager.get_messages_for_request(1_500, lane="small"))

@@ -3,7 +3,7 @@
 - `validation.py`  which messages are accepted (strictly JSON, with a role), and the private copy
 - `copying.py`     copies of accepted messages, of one or of many
 - `answers.py`     the message in a client's response, and which of its fields a request accepts
-- `parts.py`       the vocabulary: what a part is
+- `parts.py`       the vocabulary: blocks as they came, parts as they are read, and ids of calls
 - `parsed_message.py` a message as it was read: role, flags and parts (text, reasoning, call, result, media, opaque)
 - `reader.py`      reads a message of any dialect
 - `dialects/`      one file a dialect: its blocks, roles, calls, results, usage, and what its provider refuses

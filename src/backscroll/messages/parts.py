@@ -1,4 +1,4 @@
-"""The vocabulary of a message: its blocks as they came, the parts that are read in them, and values as text."""
+"""The vocabulary of a message: blocks as they came, the parts that are read in them, ids of calls, values as text."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -33,7 +33,7 @@ READERS: dict[str, Reader] = {kind: dialect.blocks[kind] for kind, dialect in _B
 """The reader of each block with a type."""
 BARE_READERS: dict[str, Reader] = dict(BEDROCK.blocks)
 """The reader of each block without one in a `content`, by its key."""
-FIELDS = tuple(field for dialect in (AMPLIFIER, OPENAI_CHAT) for field in dialect.fields.items())
+FIELDS = tuple(field for dialect in reversed(DIALECTS) for field in dialect.fields.items())
 """Readers of what messages hold outside their blocks, by key."""
 CARRIERS = tuple(key for dialect in DIALECTS for key in dialect.carriers)
 """Keys outside the blocks with which a message is not empty."""
