@@ -16,5 +16,5 @@ One room each:
 - `clients/`: a loop of your own over a provider's client; `summarizers/`: summaries by these clients
 - `amplifier/`, `strands/`, `langchain/`, `openai_agents/`, `pydantic_ai/`, `adk/`, `agent_framework/`, `litellm/`:
   frameworks
-- `proxy/`: agents that nobody can change; `mcp/`: stored sessions for clients of MCP
+- `proxy/`: agents that cannot be changed; `mcp/`: stored sessions for clients of MCP
 """

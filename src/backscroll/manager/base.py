@@ -102,7 +102,7 @@ class ManagerBase(ABC):
         telemetry: bool = False,
         **unknown: Never,
     ) -> None:
-        given = locals()  # by name: among 26 arguments nobody sees two that are exchanged
+        given = locals()  # by name: among 26 arguments two that are exchanged are not seen
         check_names(misplaced, unknown)
         self._options = options = ManagerOptions(**{name: given[name] for name in ManagerOptions.__annotations__})
         self._open(options)

@@ -18,6 +18,8 @@ GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
 """The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
 BLOCK, NOTES = -2, -1
 """The end of a summary's key, if it is a provider's native block, or our notes on that. Both precede the digest."""
+NATIVE = (BLOCK, NOTES)
+"""Ends of keys that no other segment has."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,11 +55,6 @@ class Segment:
     """The text, if Backscroll added it."""
     heals: tuple[tuple[int, HealRule], ...] = ()
     """Which of its entries are healed, by `seq`, and the rule of each."""
-
-    @property
-    def is_native(self) -> bool:
-        """Whether it is a provider's native block, or our notes on that."""
-        return self.key[1] == SUMMARY and self.key[2] in (BLOCK, NOTES)
 
     def again(self, group: MessageGroup) -> "Segment":
         """Return the segment of an unchanged group for another view, where its place is not known yet."""

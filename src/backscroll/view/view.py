@@ -28,7 +28,7 @@ from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.group_rendering import render_group, state_of
 from backscroll.view.group_weight import estimate_entries, media_of_entries
 from backscroll.view.lane_groups import LaneGroups, not_loaded
-from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, settled
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NATIVE, NOTES, PROMPT, SUMMARY, Key, Segment, settled
 from backscroll.view.separation import cut_off_at, only_system
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
@@ -128,7 +128,7 @@ class View:
 
     def of_native(self) -> list[Segment]:
         """Return the provider's block and the notes on it; empty without one."""
-        return [] if self.plan.native is None else [segment for segment in self.segments if segment.is_native]
+        return [] if self.plan.native is None else [segment for segment in self.segments if segment.key[2] in NATIVE]
 
     def plan_with_weights(self) -> Plan:
         """Return the plan with the weights of the texts that the view adds. It is the view's plan from now on."""
@@ -330,7 +330,7 @@ class View:
         if role not in ("user", "assistant"):
             return None, NOTHING
         gap = segment.gap
-        if segment.is_native:
+        if segment.key[2] in NATIVE:
             return None, NOTHING  # its provider takes it next to any role
         for previous in reversed(self.segments):
             if previous.speaker is not None:
@@ -338,7 +338,7 @@ class View:
             gap = gap or previous.gap
         else:
             return self._beginning(segment, role, gap)
-        if previous.is_native:
+        if previous.key[2] in NATIVE:
             return None, NOTHING  # what is kept directly follows the block
         text = self._between(previous, segment, gap) if previous.speaker == role else None
         return self._line(segment, role, text)

@@ -22,7 +22,7 @@ class OwnReasoning:
         self._newest: dict[int, bool] = {}
         self.is_read: bool = False
         """Whether the answer to the newest request was read. Otherwise it may hold reasoning with any seal: another
-        process read it, nobody can, or the client left before its end.
+        process read it, it cannot be read, or the client left before its end.
         """
 
     def note(self, said: Iterable[Mapping[str, Any]], *, over_view: bool) -> None:
