@@ -56,9 +56,9 @@ def render_group(
         find: Returns the message of an earlier result, which an edit may show again.
     """
     heals = plan.heals
+    if not (edits or bare or group.orphans or group.open_calls) and (as_it_is := _as_it_is(group, entries, heals)):
+        return as_it_is
     suspect = {entry.seq for entry in entries if is_suspect(entry.reading)} if heals else ()
-    if not (suspect or edits or bare or group.orphans or group.open_calls):  # nearly every group
-        return RenderedGroup(*_arranged(group, entries, [_sendable(each.message, each) for each in entries], entries))
     messages: list[Message] = []
     owners: list[Entry] = []
     notes = _Notes([], [])
@@ -84,6 +84,18 @@ def render_group(
         _answer(entry, parts, messages, owners.index(entry) + 1, notes if heals else None)
     messages, sources = _arranged(group, entries, messages, owners)
     return RenderedGroup(messages, sources, tuple(dict.fromkeys(notes.rules)), sum(notes.added))
+
+
+def _as_it_is(group: MessageGroup, entries: Sequence[Entry], heals: bool) -> RenderedGroup | None:
+    """Return a group without edits; None if a message of it may need healing. Nearly every group is one."""
+    if heals:
+        for entry in entries:
+            if is_suspect(entry.reading):
+                return None
+    first = entries[0]
+    if len(entries) == 1 and not first.reading.results:
+        return RenderedGroup([_sendable(first.message, first)], None)
+    return RenderedGroup(*_arranged(group, entries, [_sendable(each.message, each) for each in entries], entries))
 
 
 def _sendable(message: Message, entry: Entry) -> Message:
@@ -119,8 +131,6 @@ def _arranged(
 ) -> tuple[list[Message], Sources | None]:
     """Put results directly behind their calls, and before all other content of their message."""
     same = None if len(owners) == len(entries) else tuple([(entry,) for entry in owners])
-    if len(entries) == 1 and not entries[0].reading.results:
-        return messages, same  # nearly every group without calls
     if not (group.orphans or rounds.out_of_place([entry.reading for entry in entries])):
         return messages, same
     arranged, sources = rounds.arranged(messages)
