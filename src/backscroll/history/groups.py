@@ -141,7 +141,7 @@ class GroupIndex:
         self._serving: dict[str, MessageGroup] = {}
         self._waited = waited
         """Calls, by `seq` and number, that a request showed without their result."""
-        self.flow = Flow()
+        self.flow: Flow = Flow()
         self.late: list[tuple[int, Waiting]] = []
         """Of the newest message with results: those of calls that were open and that it answers too late, by index."""
         self.answered: frozenset[tuple[int, int]] = frozenset()
