@@ -128,22 +128,29 @@ def test_commands_read_the_store_while_the_proxy_runs(provider, tmp_path):
     assert ["t29.txt" in text for text in shown] == [False, True]
 
 
-def test_hangup_that_is_ignored_ends_nothing(provider):
-    """As under `nohup`."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+@contextmanager
+def hangup(handler):
+    """Processes that start meanwhile have this handler of a closed terminal, whatever the tests were run under."""
+    before = signal.signal(signal.SIGHUP, handler)
     try:
-        with serving(provider.url) as (proxy, process):
-            process.send_signal(signal.SIGHUP)
-            assert ask(proxy, turns(1)).status_code == 200
-            assert process.poll() is None
+        yield
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_hangup_that_is_ignored_ends_nothing(provider):
+    """As under `nohup`."""
+    with hangup(signal.SIG_IGN), serving(provider.url) as (proxy, process):
+        process.send_signal(signal.SIGHUP)
+        assert ask(proxy, turns(1)).status_code == 200
+        assert process.poll() is None
 
 
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
     """And closes the store, whose log of pages is gone then."""
-    with serving(provider.url, "--store", str(tmp_path / "a.db"), COLUMNS="60") as (proxy, process):
+    store = str(tmp_path / "a.db")
+    with hangup(signal.SIG_DFL), serving(provider.url, "--store", store, COLUMNS="60") as (proxy, process):
         ask(proxy, turns(30))
         proxy.client.get("/v1/models")
         for _ in range(4):
