@@ -15,6 +15,8 @@ _ERROR = 64_000
 """Bytes of an error that are read: its first words say whether the request is too long."""
 _NOTED = re.compile(rb'"(?:usage|input_transformations|stop_reason|error|signature|redacted_thinking)"')
 """What an event that matters holds. No other event is parsed."""
+_MOST_SEALS = 1_000
+"""Seals of one answer that are kept; models think some ten times. More would let a provider fill the memory."""
 _KEPT = ("usage", "input_transformations", "diagnostics", "stop_reason")
 
 
@@ -101,7 +103,8 @@ class AnswerReader:
             piece = {**piece, "type": "thinking"}
         elif kind != "redacted_thinking":
             return
-        self._noted.setdefault("content", []).append(piece)
+        if len(found := self._noted.setdefault("content", [])) < _MOST_SEALS:
+            found.append(piece)
 
     def _add(self, found: dict[str, Any]) -> None:
         for key in _KEPT:
