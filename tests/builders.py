@@ -1,4 +1,4 @@
-"""What builds messages, conversations and sessions for tests, and random conversations in all six dialects."""
+"""What builds messages, conversations and sessions for tests, and random conversations in all seven dialects."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from tests.fakes import RecordingSession, count_quarter
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAABAAAAAMACAIAAAA12IJaAAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"  # a header of 1,024 x 768 px
 PIXEL = "iVBORw0KGgo="
-DIALECTS = ("openai", "amplifier", "anthropic", "bedrock", "responses", "gemini")
+DIALECTS = ("openai", "amplifier", "anthropic", "bedrock", "responses", "gemini", "interactions")
 
 LONG = "line of a file that was read\n" * 300
 FETCH = {"id": "c1", "type": "function", "function": {"name": "fetch", "arguments": '{"url": "https://x.org"}'}}
@@ -52,6 +52,10 @@ class MessageFactory:
         if self.dialect == "responses" and role == "assistant":
             message = {"role": role, "content": [*_thought(text), _spoken(text)]}
             return {**message, "metadata": metadata} if metadata else message
+        if self.dialect == "interactions" and role != "system":
+            steps = [_step(role, text)] if role == "user" else [*_thought_step(text), _step(role, text)]
+            message = {"role": role, "content": steps}
+            return {**message, "metadata": metadata} if metadata else message
         blocks = {
             "anthropic": [{"type": "text", "text": text}],
             "bedrock": [{"text": text}],
@@ -65,6 +69,10 @@ class MessageFactory:
         """A user's message with an image."""
         if self.dialect == "gemini":
             return {"role": "user", "parts": [{"text": text}, {"inlineData": {"mimeType": "image/png", "data": PNG}}]}
+        if self.dialect == "interactions":
+            step = _step("user", text)
+            step["content"].append({"type": "image", "data": PNG, "mime_type": "image/png"})
+            return {"role": "user", "content": [step]}
         image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
         if self.dialect == "openai":
             image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
@@ -99,6 +107,10 @@ class MessageFactory:
             asked = {"type": "function_call", "name": "run", "arguments": json.dumps(arguments)}
             blocks = [{**asked, "id": f"fc_{name}", "call_id": name} for name in ids]
             return {"role": "assistant", "content": [*_thought(f"{ids} {text}"), *said, *blocks]}
+        if self.dialect == "interactions":
+            said = [_step("assistant", text)] if text else []
+            blocks = [{"type": "function_call", "id": name, "name": "run", "arguments": arguments} for name in ids]
+            return {"role": "assistant", "content": [*_thought_step(f"{ids} {text}"), *said, *blocks]}
         blocks = [{"toolUse": {"toolUseId": name, "name": "run", "input": arguments}} for name in ids]
         said = [{"text": text}] if text else []
         return {"role": "assistant", "content": [*said, *blocks]}
@@ -117,6 +129,11 @@ class MessageFactory:
             output = {"type": "function_call_output"}
             return [
                 {"role": "tool", "content": [{**output, "call_id": name, "output": text}]} for name, text in answered
+            ]
+        if self.dialect == "interactions":
+            step = {"type": "function_result", "name": "run"}
+            return [
+                {"role": "user", "content": [{**step, "call_id": name, "result": text} for name, text in answered]}
             ]
         if self.dialect == "anthropic":
             blocks: list[Any] = [
@@ -138,6 +155,17 @@ def _signed(of: str, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A signature on the first call of every other message, as Gemini gives it."""
     name = sha256(of.encode(errors="surrogatepass")).hexdigest()[:8]
     return [{**parts[0], "thoughtSignature": name}, *parts[1:]] if int(name, 16) % 2 else parts
+
+
+def _step(role: str, text: str) -> dict[str, Any]:
+    kind = "user_input" if role == "user" else "model_output"
+    return {"type": kind, "content": [{"type": "text", "text": text}]}
+
+
+def _thought_step(of: str) -> list[dict[str, Any]]:
+    """A signed thought before every other answer of the Interactions API."""
+    name = sha256(of.encode(errors="surrogatepass")).hexdigest()[:8]
+    return [{"type": "thought", "signature": name}] if int(name, 16) % 2 else []
 
 
 def _spoken(text: str) -> dict[str, Any]:

@@ -45,11 +45,17 @@ def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.append({"role": other, "content": content})
         content = message.get("content")
         held = isinstance(content, list) and any(
-            {"call_id", "encrypted_content", "status"} & block.keys() or block.get("type") == "message"
+            ({"call_id", "encrypted_content", "status"} & block.keys() or block.get("type") == "message")
+            and not is_step(block)
             for block in content
         )
         found += content if held and isinstance(content, list) else [message]
     return found
+
+
+def is_step(block: dict[str, Any]) -> bool:
+    """Whether a block is a step of Gemini's Interactions, whose messages a view shows as they are."""
+    return block.get("type") in ("function_result", "google_search_result")
 
 
 def _is_bedrock(message: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from tests.builders import MessageFactory
 
 FILES = {
     "openai_chat": "openai", "gemini": "gemini", "bedrock": "bedrock", "responses": "responses",
-    "anthropic": "anthropic", "amplifier": "amplifier",
+    "anthropic": "anthropic", "amplifier": "amplifier", "interactions": "interactions",
 }  # fmt: skip  # one table
 """Each file with a dialect, and the name of the factory that makes its messages."""
 SHARED = {"__init__", "blocks", "dialect", "response_items"}
@@ -23,6 +23,7 @@ CUT, EMPTY, NO_TEXT, TWICE = "cut_arguments", "empty_text", "result_not_text", "
 HEALS = {
     "OpenAI chat": {EMPTY, NO_TEXT, CUT},
     "Gemini": {EMPTY, NO_TEXT, CUT},
+    "Gemini Interactions": {EMPTY, NO_TEXT, CUT},
     "Bedrock Converse": {EMPTY, NO_TEXT, CUT, TWICE},
     "OpenAI Responses": {EMPTY, NO_TEXT, CUT, "reasoning_alone"},
     "Anthropic": {EMPTY, NO_TEXT, CUT, TWICE},
@@ -47,10 +48,11 @@ def test_message_of_each_shape_is_detected(dialect):
     """Those of Anthropic and Amplifier have the shape of chat completions: their blocks tell them apart."""
     made = MessageFactory(dialect).call(["c1"], "look", {"path": "a"})
     expected = {"gemini": "Gemini", "bedrock": "Bedrock Converse", "responses": "OpenAI Responses"}
+    expected["interactions"] = "Gemini Interactions"
     assert dialect_of(made).name == expected.get(dialect, "OpenAI chat")
 
 
-@pytest.mark.parametrize("dialect", ["anthropic", "bedrock", "responses"])
+@pytest.mark.parametrize("dialect", ["anthropic", "bedrock", "responses", "interactions"])
 def test_result_that_a_dialect_makes_answers_its_call(dialect):
     made = MessageFactory(dialect).call(["c1"], "", {"path": "a"})
     block = made["content"][-1]

@@ -93,9 +93,11 @@ class Situations:
 
     def _with_words(self, messages: list[Message]) -> list[Message]:
         """Words of the user in the message of a result, where the dialect has such messages."""
-        if self.dialect in ("anthropic", "bedrock"):
+        if self.dialect in ("anthropic", "bedrock", "interactions"):
             text = f"{self.word()} and this, too"
             block = {"text": text} if self.dialect == "bedrock" else {"type": "text", "text": text}
+            if self.dialect == "interactions":
+                block = {"type": "user_input", "content": [block]}
             messages[0]["content"].append(block)
         return messages
 
@@ -126,21 +128,28 @@ class Situations:
 
     def server_pair(self) -> list[Message]:
         call, result = self._server()
-        said = [{"type": "text", "text": f"{self.word()} so it is"}]
+        said = self._said(f"{self.word()} so it is")
         return [{"role": "assistant", "content": [call, result, *said]}]
 
     def paused(self) -> list[Message]:
         call, result = self._server()
-        said = [{"type": "text", "text": f"{self.word()} so it is"}]
+        said = self._said(f"{self.word()} so it is")
         return [{"role": "assistant", "content": [call]}, {"role": "assistant", "content": [result, *said]}]
 
     def server_call_cut(self) -> list[Message]:
         call, _ = self._server()
-        said = [{"type": "text", "text": f"{self.word()} I search"}]
+        said = self._said(f"{self.word()} I search")
         return [{"role": "assistant", "content": [*said, call]}, self.question("never mind")]
+
+    def _said(self, text: str) -> list[Message]:
+        block = {"type": "text", "text": text}
+        return [{"type": "model_output", "content": [block]}] if self.dialect == "interactions" else [block]
 
     def _server(self) -> tuple[Message, Message]:
         name = f"srvtoolu_{self.name()}"
+        if self.dialect == "interactions":
+            asked = {"type": "google_search_call", "id": name, "arguments": {"queries": [self.word()]}}
+            return asked, {"type": "google_search_result", "call_id": name, "result": [{"search_suggestions": "s"}]}
         call = {"type": "server_tool_use", "id": name, "name": "web_search", "input": {"query": self.word()}}
         hit = {"type": "web_search_result", "url": "https://example.org", "title": "T", "encrypted_content": "e" * 90}
         return call, {"type": "web_search_tool_result", "tool_use_id": name, "content": [hit]}
@@ -160,6 +169,8 @@ class Situations:
             message["content"][-1]["arguments"] = cut
         elif self.dialect == "gemini":
             message["parts"][-1]["functionCall"]["args"] = cut
+        elif self.dialect == "interactions":
+            message["content"][-1]["arguments"] = cut
         else:
             block = message["content"][-1]
             (block["toolUse"] if self.dialect == "bedrock" else block)["input"] = cut
@@ -173,6 +184,9 @@ class Situations:
             return [{"role": "model", "parts": [{"text": ""}]}]
         if self.dialect == "bedrock":
             return [{"role": "assistant", "content": []}, {"role": "assistant", "content": [{"text": " "}]}]
+        if self.dialect == "interactions":
+            said = {"type": "model_output", "content": [{"type": "text", "text": " "}]}
+            return [{"role": "assistant", "content": [{"type": "model_output"}]}, {"role": "assistant", "content": [said]}]
         if self.dialect == "anthropic":
             thought = {"type": "thinking", "thinking": "hm", "signature": ""}
             return [
@@ -205,6 +219,9 @@ class Situations:
                 message,
                 {"role": "tool", "content": [{"type": "function_call_output", "call_id": name, "output": value}]},
             ]
+        if self.dialect == "interactions":
+            step = {"type": "function_result", "call_id": name, "name": "run", "result": self.chance.choice((7, [word]))}
+            return [message, {"role": "user", "content": [step]}]
         if self.dialect == "anthropic":
             return [
                 message,
@@ -226,7 +243,9 @@ class Situations:
     def empty_block(self) -> list[Message]:
         message = self.question()
         key = "parts" if self.dialect == "gemini" else "content"
-        if type(message[key]) is list:
+        if self.dialect == "interactions":
+            message["content"][0]["content"].insert(0, {"type": "text", "text": ""})
+        elif type(message[key]) is list:
             blank = {"text": ""} if self.dialect in ("bedrock", "gemini") else {**message[key][0], "text": ""}
             message[key].insert(0, blank)
         return [message]
@@ -270,5 +289,6 @@ NOT_IN = {
     "bedrock": (*_SERVER, "reasoning_alone", *_RANK),
     "responses": _SERVER,
     "gemini": (*_SERVER, "reasoning_alone", "not_text", *_RANK),
+    "interactions": ("paused", "reasoning_alone", *_RANK),
 }
 """What a dialect has not."""

@@ -13,12 +13,14 @@ from backscroll.evaluation.fake_providers import (
     FakeAnthropic,
     FakeBedrock,
     FakeGemini,
+    FakeInteractions,
     FakeOpenAIChat,
     FakeOpenAIResponses,
     FakeProviderError,
 )
 from backscroll.evaluation.rank import rank_problems
 from backscroll.evaluation.validity import problems
+from backscroll.integrations.clients import interactions_request
 from backscroll.manager.importing import ImportingManager
 from backscroll.stores.memory import MemoryStore
 from tests.fakes import count_quarter
@@ -49,6 +51,8 @@ def refusal(dialect: str, view: list[Message]) -> str:
                 FakeOpenAIResponses().create(input=bare)
             case "gemini":
                 FakeGemini(model="gemini-2.5-flash").generate_content(contents=bare)
+            case "interactions":
+                FakeInteractions(model="gemini-2.5-flash").create(**interactions_request(sent))
     except FakeProviderError as refused:
         return f"{refused.status_code} {refused.message}"
     return ""

@@ -62,6 +62,9 @@ def unknown_call(talk: MessageFactory) -> Case:
 def server_pair(talk: MessageFactory) -> Case:
     call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "red"}}
     said = {"type": "text", "text": "I search."}
+    if talk.dialect == "interactions":
+        call = {"type": "google_search_call", "id": "srvtoolu_1", "arguments": {"queries": ["red"]}}
+        said = {"type": "model_output", "content": [said]}
     return [go(talk), {"role": "assistant", "content": [said, call]}, go(talk)], ["I search."], ["srvtoolu_1"]
 
 
@@ -77,6 +80,8 @@ def cut_arguments(talk: MessageFactory) -> Case:
         block["arguments"] = CUT
     elif talk.dialect == "gemini":
         message["parts"][-1] = {"functionCall": {**block["functionCall"], "args": CUT}}
+    elif talk.dialect == "interactions":
+        block["arguments"] = CUT
     else:
         block.get("toolUse", block)["input"] = CUT
     cut = "The call was cut off before its arguments were complete, and was not run. They begin: "
@@ -91,6 +96,9 @@ def empty_text(talk: MessageFactory) -> Case:
     nothing = {"role": "model", "parts": [{"text": " "}]}
     if talk.dialect == "bedrock":
         nothing = {"role": "assistant", "content": [{"text": "\n"}]}
+    elif talk.dialect == "interactions":
+        nothing = talk.say("assistant", "\n")
+        nothing["content"] = nothing["content"][-1:]
     elif talk.dialect != "gemini":
         nothing = {"role": "assistant", "content": ""}
     return [go(talk), nothing, talk.say("user", "and?")], ["and?"], ['""', '" "', "\\n"]
@@ -118,9 +126,11 @@ def result_not_text(talk: MessageFactory) -> Case:
         "responses": {"role": "tool", "content": [{"type": "function_call_output", "call_id": "c1", "output": value}]},
         "anthropic": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": value}]},
         "bedrock": {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": value}}]},
+        "interactions": {"role": "user", "content": [{"type": "function_result", "call_id": "c1", "result": [value, 1]}]},
         "gemini": {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "run", "response": 7}}]},
     }
-    return [go(talk), call, blocks[talk.dialect]], ['{"result": 7}' if talk.dialect == "gemini" else sent], []
+    others = {"gemini": '{"result": 7}', "interactions": '"[{\\"row\\":1},1]"'}
+    return [go(talk), call, blocks[talk.dialect]], [others.get(talk.dialect, sent)], []
 
 
 def data_twice(talk: MessageFactory) -> Case:
@@ -130,9 +140,9 @@ def data_twice(talk: MessageFactory) -> Case:
 
 
 ONLY: dict[str, tuple[str, ...]] = {
-    "server_pair": ("anthropic",),
+    "server_pair": ("anthropic", "interactions"),
     "reasoning_alone": ("responses",),
-    "result_not_text": ("openai", "responses", "anthropic", "bedrock", "gemini"),
+    "result_not_text": ("openai", "responses", "anthropic", "bedrock", "gemini", "interactions"),
 }
 """The dialects of rules that not all of them have."""
 CASES: dict[str, Callable[[MessageFactory], Case]] = {

@@ -15,7 +15,9 @@ from backscroll.evaluation.odd_parts import (
     frame_of,
     is_empty,
     is_reasoning,
+    is_step,
     said_in,
+    said_steps,
     server_call,
     server_result,
 )
@@ -64,7 +66,7 @@ def is_item(message: Message) -> bool:
         return "role" in message and "stop_reason" not in message
     if kind == "compaction":
         return "encrypted_content" in message and "content" not in message
-    if kind == "reasoning" and "summary" not in message:
+    if (kind == "reasoning" and "summary" not in message) or is_step(message):
         return False
     return kind in _ANSWERS or kind in _ANSWERS.values() or (kind in _OTHERS and "tool_use_id" not in message)
 
@@ -114,9 +116,9 @@ def _result_of(item: Message) -> list[str]:
 
 
 def blocks(message: Message) -> list[dict[str, Any]]:
-    """Return the content blocks of a message, or the parts of a content of Gemini; none if the content is a text."""
+    """Return the content blocks of a message, also those in steps, or the parts of a content of Gemini."""
     content = message.get("parts" if is_gemini(message) else "content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return [block for block in said_steps(content) if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def calls(message: Message) -> list[Call]:
@@ -134,6 +136,8 @@ def calls(message: Message) -> list[Call]:
     for block in blocks(message):
         if block.get("type") in ("tool_use", "tool_call") and str(block.get("id") or "") not in known:
             found.append(Call(str(block.get("id") or ""), block.get("input"), "object"))
+        elif block.get("type") == "function_call" and is_step(block):
+            found.append(Call(str(block.get("id") or ""), block.get("arguments"), "object"))
         elif isinstance(use := block.get("toolUse"), dict) and server_call(block) is None:
             found.append(Call(str(use.get("toolUseId") or ""), use.get("input"), "object"))
         elif (call := _of_gemini(block, "functionCall", "function_call")) is not None:
@@ -170,7 +174,8 @@ def _listed(call: dict[str, Any]) -> Call:
 def in_blocks(message: Message) -> bool:
     """Return whether the calls are in the content, where providers merge adjacent messages of one role."""
     calls_in = ("toolUse", "functionCall", "function_call")
-    return any(block.get("type") == "tool_use" or not block.keys().isdisjoint(calls_in) for block in blocks(message))
+    kinds = ("tool_use", "function_call")
+    return any(block.get("type") in kinds or not block.keys().isdisjoint(calls_in) for block in blocks(message))
 
 
 def results(message: Message) -> list[str]:
@@ -187,6 +192,8 @@ def results(message: Message) -> list[str]:
     for block in blocks(message):
         if block.get("type") == "tool_result":
             found.append(str(block.get("tool_use_id") or block.get("tool_call_id") or ""))
+        elif block.get("type") == "function_result":
+            found.append(str(block.get("call_id") or ""))
         elif isinstance(block.get("toolResult"), dict) and server_result(block) is None:
             found.append(str(block["toolResult"].get("toolUseId") or ""))
     return found + [str(response.get("id") or unnamed(response)) for response in responses(message)]
@@ -211,7 +218,7 @@ def sameness(message: Message) -> tuple[str, str]:
         return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
     content = message.get("parts" if is_gemini(message) else "content") or ""
     if isinstance(content, list):
-        content = _said(message, [block for block in content if not is_reasoning(block) and not is_empty(block)]) or ""
+        content = _said(message, [block for block in said_steps(content) if not is_reasoning(block) and not is_empty(block)]) or ""
     elif isinstance(content, str) and not content.strip():
         content = ""
     # a text is its own key: Python caches its hash, and a judge sees every message many times
@@ -254,6 +261,8 @@ def _contents(message: Message) -> list[Any]:
     for block in blocks(message):
         if block.get("type") == "tool_result":
             found.append(block.get("content", block.get("output")))
+        elif block.get("type") == "function_result":
+            found.append(block.get("result"))
         elif isinstance(block.get("toolResult"), dict) and server_result(block) is None:
             found.append(block["toolResult"].get("content"))
     return found + [response.get("response") for response in responses(message)]
@@ -301,6 +310,9 @@ class Shape:
         found = [block for block in found if not is_empty(block)]
         if self.is_gemini:  # a signature holds for its part as it is
             found = [_without_nulls(part) for part in blocks(self._message) if _signature_of(part)]
+        if self.has_steps:  # and that of a thought for the step behind it
+            steps = self._message["content"]
+            found = [pair for pair in zip(steps, [*steps[1:], None], strict=True) if pair[0].get("type") == "thought"]
         return frozenset(json.dumps(block, sort_keys=True) for block in found)
 
     @property
@@ -348,7 +360,7 @@ class Shape:
         """For each content block, whether it is a result; empty unless a user's message has one."""
         answers_in = ("toolResult", "functionResponse", "function_response")
         found = [
-            block.get("type") == "tool_result" or any(block.get(key) is not None for key in answers_in)
+            block.get("type") in ("tool_result", "function_result") or any(block.get(key) is not None for key in answers_in)
             for block in blocks(self._message)
         ]
         return found if self.role == "user" and True in found else []
@@ -357,6 +369,12 @@ class Shape:
     def is_bedrock(self) -> bool:
         """Whether the results are Bedrock's."""
         return any("toolResult" in block for block in blocks(self._message))
+
+    @cached_property
+    def has_steps(self) -> bool:
+        """Whether its content are steps of Gemini's Interactions."""
+        content = self._message.get("content")
+        return isinstance(content, list) and bool(content) and all(map(is_step, content))
 
     @property
     def is_strict(self) -> bool:

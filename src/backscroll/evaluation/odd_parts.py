@@ -18,6 +18,37 @@ _REASONING = ("thinking", "redacted_thinking", "reasoning")
 _NOT_SAID = frozenset(("type", "id", "call_id", "tool_use_id", "tool_call_id", "toolUseId", "name", "status", "role"))
 
 
+_SERVER_TOOLS = (
+    "code_execution", "file_search", "google_maps", "google_search", "mcp_server_tool", "processing", "retrieval",
+    "tool_search", "url_context",
+)  # fmt: skip  # one thought
+_SPOKEN = ("user_input", "model_output")
+_STEP_CALLS = frozenset(f"{tool}_call" for tool in _SERVER_TOOLS)
+_STEP_RESULTS = frozenset(f"{tool}_result" for tool in _SERVER_TOOLS)
+_STEPS = frozenset((*_SPOKEN, "thought", "function_call", "function_result")) | _STEP_CALLS | _STEP_RESULTS
+_OF_ITEMS = frozenset(("queries", "execution", "status"))
+"""Keys of items of the Responses API whose types steps have as well."""
+
+
+def is_step(block: Any) -> bool:
+    """Return whether a block is a step of Gemini's Interactions. A call of the Responses API has a `call_id`."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str) or kind not in _STEPS:
+        return False
+    return not kind.endswith("_call") or not ("call_id" in block or _OF_ITEMS & block.keys())
+
+
+def said_steps(content: list[Any]) -> list[Any]:
+    """Return blocks, and those that a step of a user or the model says in place of the step."""
+    if not any(isinstance(block, dict) and block.get("type") in _SPOKEN for block in content):
+        return content
+    found: list[Any] = []
+    for block in content:
+        is_said = isinstance(block, dict) and block.get("type") in _SPOKEN
+        found += (block.get("content") or ()) if is_said else [block]
+    return found
+
+
 def whole_characters(value: Any) -> Any:
     """Return a JSON value as a provider can read it: two halves of a character become it, a lone one U+FFFD."""
     if isinstance(value, str):
@@ -57,6 +88,8 @@ def server_call(block: Block) -> str | None:
     """Return the id of a call that the provider runs itself; `None` for other blocks."""
     if block.get("type") in ("server_tool_use", "mcp_tool_use"):
         return str(block.get("id"))
+    if block.get("type") in _STEP_CALLS and is_step(block):
+        return str(block.get("id"))
     for key in ("toolCall", "tool_call", "toolUse"):
         held = block.get(key)
         if isinstance(held, dict) and (key != "toolUse" or held.get("type") == "server_tool_use"):
@@ -66,6 +99,8 @@ def server_call(block: Block) -> str | None:
 
 def server_result(block: Block) -> str | None:
     """Return the id of the server's call whose result a block is; `None` for other blocks."""
+    if block.get("type") in _STEP_RESULTS:
+        return str(block.get("call_id"))
     if str(block.get("type")).endswith("_tool_result"):
         return str(block.get("tool_use_id"))
     for key in ("toolResponse", "tool_response", "toolResult"):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from backscroll.messages.dialects import CARRIERS, DIALECTS, server_call, server_result
+from backscroll.messages.dialects import CARRIERS, DIALECTS, dialect_of_block, server_call, server_result
 from backscroll.messages.dialects.bedrock import BEDROCK
 from backscroll.messages.dialects.blocks import EMPTY_RESULT, as_json, is_blank, is_object, is_text
 from backscroll.messages.dialects.dialect import Dialect, Heal, text_block
@@ -150,7 +150,9 @@ def _by_kind(*dialects: Dialect) -> dict[str, list[Heal]]:
     return found
 
 
-_TYPED = _by_kind(*[each for each in DIALECTS if each.typed])
+_WITH_TYPES = [each for each in DIALECTS if each.typed]
+_TYPED = {each.name: _by_kind(each, *_WITH_TYPES) for each in _WITH_TYPES}
+"""By the dialect of a block, since two have calls of one kind."""
 _BARE = {"content": _by_kind(BEDROCK), "parts": _by_kind(GEMINI)}
 _OF_MESSAGES = [heal for dialect in DIALECTS for heal in dialect.heals if not heal.kinds]
 
@@ -214,7 +216,7 @@ class _Healer:
         if kind == "message" and type(block.get("content")) is list:
             block = self._with_blocks(block, "content")
         if kind:
-            return self._healed(block, _TYPED.get(kind, ()))
+            return self._healed(block, _TYPED[dialect_of_block(block).name].get(kind, ()))
         return self._healed(block, [heal for name in block for heal in _BARE[key].get(name, ())])
 
     def _healed(self, block: Block, heals: Iterable[Heal]) -> Block | None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from backscroll.messages.copying import copy_message
 from backscroll.messages.dialects import DIALECTS, blocks_key, dialect_of, dialect_of_block
-from backscroll.messages.dialects.gemini import is_content
 from backscroll.messages.dialects.openai_chat import OPENAI_CHAT, result_message
 from backscroll.messages.dialects.response_items import is_envelope
 from backscroll.messages.dialects.responses import RESPONSES
@@ -132,12 +131,13 @@ def plain(role: str, text: str, like: Message | None) -> Message:
 
 
 def shape_among(messages: Iterable[Message]) -> Message | None:
-    """Return the message whose shape a summary gets: the first one, or a content of Gemini behind system messages."""
+    """Return the message whose shape a summary gets: the first one, or the one behind system messages that
+    a request holds apart."""
     first: Message | None = None
     for message in messages:
         first = message if first is None else first
         if message["role"] not in SYSTEM_ROLES:
-            return message if is_content(message) else first
+            return message if dialect_of(message).system_apart else first
     return first
 
 

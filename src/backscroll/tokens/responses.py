@@ -18,12 +18,12 @@ IN_STREAMS = (
 )
 """Why a response has no usage, and where a stream has it."""
 _HOLDERS = ("usage", "usage_metadata", "usageMetadata")
-_WRAPPERS = ("response", "message", "metadata")
+_WRAPPERS = ("response", "message", "metadata", "interaction")
 """Fields in which events of streams hold a response: OpenAI's `response.completed`, Anthropic's `message_start`,
-Bedrock's `metadata`.
+Bedrock's `metadata`, Gemini's `interaction.completed`.
 """
 _RESPONSES = (
-    *("choices", "output", "candidates", "type", "stopReason"),
+    *("choices", "output", "candidates", "type", "stopReason", "steps", "event_type"),
     *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"),
 )
 """Fields that identify a response, or an event of its stream, without usage."""
@@ -66,7 +66,7 @@ def _usage_of(response: object) -> object:
     return None
 
 
-_PROMPTS = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens")
+_PROMPTS = ("prompt_tokens", "input_tokens", "total_input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens")
 _ANSWERS = ("completion_tokens", "output_tokens", "total_token_count", "totalTokenCount", "outputTokens")
 
 

@@ -4,6 +4,7 @@
 - `openai_responses.py`: `FakeOpenAIResponses`, the Responses API
 - `openai_chat.py`: `FakeOpenAIChat`, chat completions
 - `gemini.py`: `FakeGemini`, `generateContent`
+- `interactions.py`: `FakeInteractions`, Gemini's Interactions API
 - `bedrock.py`: `FakeBedrock`, Amazon Bedrock's Converse
 - `chain.py`: canonical JSON and the running hash that reasoning is bound to
 - `prompt_cache.py`: what a prompt cache reads and writes
@@ -15,6 +16,7 @@
   parts of `FakeAnthropic`
 - `openai_rules.py`, `openai_contents.py`, `openai_calls.py`, `openai_reasoning.py`: the parts of `FakeOpenAIResponses`
 - `gemini_rules.py`: that of `FakeGemini`
+- `interactions_rules.py`: that of `FakeInteractions`
 - `chat_rules.py`: that of `FakeOpenAIChat`
 - `bedrock_request.py`, `bedrock_shape.py`, `bedrock_rules.py`: the parts of `FakeBedrock`
 """
@@ -23,6 +25,7 @@ from backscroll.evaluation.fake_providers.anthropic_messages import FakeAnthropi
 from backscroll.evaluation.fake_providers.bedrock import FakeBedrock
 from backscroll.evaluation.fake_providers.errors import FakeProviderError
 from backscroll.evaluation.fake_providers.gemini import FakeGemini
+from backscroll.evaluation.fake_providers.interactions import FakeInteractions
 from backscroll.evaluation.fake_providers.openai_chat import FakeOpenAIChat
 from backscroll.evaluation.fake_providers.openai_responses import FakeOpenAIResponses
 from backscroll.evaluation.fake_providers.script import Call, Reply, Text, Thinking, reply
@@ -32,6 +35,7 @@ __all__ = [
     "FakeAnthropic",
     "FakeBedrock",
     "FakeGemini",
+    "FakeInteractions",
     "FakeOpenAIChat",
     "FakeOpenAIResponses",
     "FakeProviderError",

@@ -94,7 +94,7 @@ class FakeGemini:
         known = model or self._model
         raw = {"model": known, "contents": contents, "system_instruction": system_instruction, "tools": tools}
         self.requests.append(kept(raw))
-        generation = _generation(known)
+        generation = generation_of(known)
         turns = contents_of(contents)
         refuse(self._rules, ContentsRequest(raw, turns, self._signatures if generation >= 3 else _no_signatures))
         units = self._units(turns, system_instruction, tools)
@@ -169,7 +169,8 @@ class FakeGemini:
         }
 
 
-def _generation(model: str) -> int:
+def generation_of(model: str) -> int:
+    """Return the first number in the name of a model of Gemini."""
     found = _MODEL.fullmatch(model)
     if found is None:
         raise gemini_error(f"models/{model} is not found for API version v1beta", status_code=404, status="NOT_FOUND")

@@ -49,6 +49,8 @@ def _is_taken(message: Shape, content: Any, form: str) -> bool:
         return message.held["type"] != "function_call_output" or isinstance(content, str | list)
     if message.role in ("tool", "function"):
         return form != "text" or isinstance(content, str) or _is_blocks(content)
+    if message.has_steps and isinstance(content, dict):
+        return True
     return content is None or (isinstance(content, str) and not message.is_bedrock) or _is_blocks(content)
 
 

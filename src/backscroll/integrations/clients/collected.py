@@ -1,7 +1,7 @@
 """The finished response of a stream, from its events.
 
 OpenAI's Responses bring the finished response with their last event. What the others send are pieces to put together.
-Sources: the types of openai 3.54, anthropic 2.12 and google-genai 3.4.
+Sources: the types of openai 3.54, anthropic 2.12 and google-genai 3.6.
 """
 
 from typing import Any
@@ -11,9 +11,10 @@ from backscroll.integrations.clients.anthropic_events import TYPES, AnthropicEve
 from backscroll.integrations.clients.chat_chunks import ChatChunks
 from backscroll.integrations.clients.fields import get, has
 from backscroll.integrations.clients.gemini_chunks import GeminiChunks
+from backscroll.integrations.clients.interaction_events import InteractionEvents
 from backscroll.integrations.overflow_errors import is_overflow
 
-_PRELUDE = frozenset(("message_start", "ping", "response.created", "response.queued", "response.in_progress"))
+_PRELUDE = frozenset(("message_start", "ping", "response.created", "response.queued", "response.in_progress", "interaction.created", "interaction.status_update"))
 """Events that come before the model wrote anything."""
 _FAILED = frozenset(("error", "response.failed"))
 _FINISHED = frozenset(("response.completed", "response.incomplete"))
@@ -24,14 +25,19 @@ class _RejectedInStream(Exception):
     """A stream reported as an event that the request is too long."""
 
 
+def _kind_of(event: Any) -> Any:
+    """Return the type of an event, which Gemini's Interactions give another name."""
+    return get(event, "type") or get(event, "event_type")
+
+
 def is_prelude(event: Any) -> bool:
     """Return whether an event comes before the model wrote anything."""
-    return get(event, "type") in _PRELUDE
+    return _kind_of(event) in _PRELUDE
 
 
 def rejection_in(event: Any) -> Exception | None:
     """Return the error in an event by which a provider refuses a request as too long; `None` for all others."""
-    if get(event, "type") not in _FAILED:
+    if _kind_of(event) not in _FAILED:
         return None
     holder = get(event, "response") or event
     error = get(holder, "error") or holder
@@ -39,7 +45,7 @@ def rejection_in(event: Any) -> Exception | None:
     return _RejectedInStream(text) if is_overflow(text) else None
 
 
-_Pieces = AnthropicEvents | ChatChunks | GeminiChunks
+_Pieces = AnthropicEvents | ChatChunks | GeminiChunks | InteractionEvents
 
 
 class Collected:
@@ -84,6 +90,8 @@ def _collector_of(event: Any) -> type[_Pieces] | None:
     kind = get(event, "type")
     if kind in TYPES:
         return AnthropicEvents
+    if get(event, "event_type") is not None:
+        return InteractionEvents
     if get(event, "choices") is not None:
         return ChatChunks
     return GeminiChunks if kind is None and has(event, "candidates") else None

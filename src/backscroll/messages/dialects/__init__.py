@@ -3,6 +3,7 @@
 - `dialect.py`        what a dialect is: the fields of `Dialect`
 - `openai_chat.py`    OpenAI's chat completions, which most hosts and providers take
 - `gemini.py`         Gemini's `generateContent`
+- `interactions.py`   Gemini's Interactions API
 - `bedrock.py`        Amazon Bedrock's Converse
 - `responses.py`      OpenAI's Responses API; `response_items.py` says what an item is
 - `anthropic.py`      Anthropic's Messages API
@@ -20,12 +21,13 @@ from backscroll.messages.dialects.anthropic import ANTHROPIC
 from backscroll.messages.dialects.bedrock import BEDROCK
 from backscroll.messages.dialects.dialect import Dialect
 from backscroll.messages.dialects.gemini import GEMINI, is_content
+from backscroll.messages.dialects.interactions import INTERACTIONS
 from backscroll.messages.dialects.openai_chat import OPENAI_CHAT
 from backscroll.messages.dialects.response_items import is_item
 from backscroll.messages.dialects.responses import RESPONSES
 from backscroll.messages.parts import Message, Part, Reader, kind_of
 
-DIALECTS = (OPENAI_CHAT, GEMINI, BEDROCK, RESPONSES, ANTHROPIC, AMPLIFIER)
+DIALECTS = (OPENAI_CHAT, INTERACTIONS, GEMINI, BEDROCK, RESPONSES, ANTHROPIC, AMPLIFIER)
 """Every dialect. The first one that knows a block, a response or a usage reads it."""
 
 _BY_TYPE = {kind: dialect for dialect in reversed(DIALECTS) if dialect.typed for kind in dialect.blocks}

@@ -126,6 +126,18 @@ def read_result(block: Block, path: Path, answered: CallId, inner: Inner) -> lis
     return parts
 
 
+def read_content(content: Any, path: Path, call: CallId | None, inner: Inner) -> list[Part]:
+    """Read a text, a list of blocks, or any other value."""
+    kind: Kind = "text" if call is None else "result"
+    if type(content) is str:
+        return [Part(kind=kind, path=path, text=content, form="string", id=call)]
+    if type(content) is list and content:
+        return [part for number, block in enumerate(content) for part in inner(block, (*path, number), call)]
+    if content is None or content == []:
+        return [] if call is None else [Part(kind="result", path=path, text="", form="fixed", id=call)]
+    return [Part(kind="opaque" if call is None else "result", path=path, text=compact(content), form="value", id=call)]
+
+
 def picture(form: Form) -> Reader:
     """Return a reader of OpenAI's images: a URL, by itself or in an object."""
 

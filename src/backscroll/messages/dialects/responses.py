@@ -20,6 +20,7 @@ from backscroll.messages.dialects.blocks import (
     is_blank,
     is_text,
     picture,
+    read_content,
     read_sealed_reasoning,
     read_text,
     unless_blank,
@@ -35,7 +36,7 @@ from backscroll.messages.dialects.response_items import (
     is_envelope,
     is_item,
 )
-from backscroll.messages.parts import Block, CallId, Inner, Kind, Media, Message, Part, Path, compact, kind_of
+from backscroll.messages.parts import Block, CallId, Inner, Media, Message, Part, Path, compact, kind_of
 
 _OF_ITEMS = frozenset(("created_by", "parsed_arguments"))
 _NULLABLE_OF = {"image_generation_call": ("result",), "code_interpreter_call": ("code", "outputs")}
@@ -57,7 +58,7 @@ def read_item(item: Item, path: Path, inner: Inner) -> list[Part] | None:
     """Return the parts of an item; `None` if it is sealed, unknown, or answered by itself."""
     kind = item["type"]
     if kind in ("message", OF_AGENTS):
-        return _content(item.get("content"), (*path, "content"), None, inner)
+        return read_content(item.get("content"), (*path, "content"), None, inner)
     if kind == "image_generation_call":
         made = item.get("result")
         return [
@@ -141,7 +142,7 @@ def _output(item: Item, path: Path, call: CallId, inner: Inner) -> list[Part]:
     if kind in ("tool_search_output", "program_output", "mcp_approval_response"):
         rest = {key: value for key, value in item.items() if key in ("tools", "result", "approve", "reason")}
         return [Part(kind="result", path=path, text=compact(rest), form="fixed", id=call)]
-    return _content(item.get("output"), (*path, "output"), call, inner)
+    return read_content(item.get("output"), (*path, "output"), call, inner)
 
 
 def _streams(chunks: list[Any], path: Path, call: CallId) -> list[Part]:
@@ -155,20 +156,8 @@ def _streams(chunks: list[Any], path: Path, call: CallId) -> list[Part]:
     return found or [Part(kind="result", path=path, text="", form="fixed", id=call)]
 
 
-def _content(content: Any, path: Path, call: CallId | None, inner: Inner) -> list[Part]:
-    """Read a text, a list of blocks, or any other value."""
-    kind: Kind = "text" if call is None else "result"
-    if type(content) is str:
-        return [Part(kind=kind, path=path, text=content, form="string", id=call)]
-    if type(content) is list and content:
-        return [part for number, block in enumerate(content) for part in inner(block, (*path, number), call)]
-    if content is None or content == []:
-        return [] if call is None else [Part(kind="result", path=path, text="", form="fixed", id=call)]
-    return [Part(kind="opaque" if call is None else "result", path=path, text=compact(content), form="value", id=call)]
-
-
 def _call_of(block: Any) -> CallId | None:
-    return call_id(block) if kind_of(block) in PAIRS else None
+    return call_id(block) if kind_of(block) in PAIRS and is_item(block) else None
 
 
 def _answer_of(block: Any) -> CallId | None:
