@@ -132,9 +132,7 @@ class MessageFactory:
             ]
         if self.dialect == "interactions":
             step = {"type": "function_result", "name": "run"}
-            return [
-                {"role": "user", "content": [{**step, "call_id": name, "result": text} for name, text in answered]}
-            ]
+            return [{"role": "user", "content": [{**step, "call_id": name, "result": text} for name, text in answered]}]
         if self.dialect == "anthropic":
             blocks: list[Any] = [
                 {"type": "tool_result", "tool_use_id": name, "content": text} for name, text in answered

@@ -30,6 +30,12 @@ def content_of(message: dict[str, Any]) -> Any:
     return message.get("content", message.get("parts"))
 
 
+def said_in(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks of a content, and those of the steps by which a user or a model speaks in Gemini's Interactions."""
+    steps = ("user_input", "model_output")
+    return [each for block in blocks for each in (block["content"] if block.get("type") in steps else [block])]
+
+
 BRIDGE = "<summary>The conversation goes on here.</summary>"
 
 
@@ -46,15 +52,15 @@ def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         content = message.get("content")
         held = isinstance(content, list) and any(
             ({"call_id", "encrypted_content", "status"} & block.keys() or block.get("type") == "message")
-            and not is_step(block)
+            and not _is_step(block)
             for block in content
         )
         found += content if held and isinstance(content, list) else [message]
     return found
 
 
-def is_step(block: dict[str, Any]) -> bool:
-    """Whether a block is a step of Gemini's Interactions, whose messages a view shows as they are."""
+def _is_step(block: dict[str, Any]) -> bool:
+    """Whether a block is a result of Gemini's Interactions, whose messages a view shows as they are."""
     return block.get("type") in ("function_result", "google_search_result")
 
 
@@ -71,7 +77,8 @@ def is_typed_by_user(message: dict[str, Any]) -> bool:
     hook = message.get("metadata", {}).get("source") == "hook"
     content = content_of(message)
     holds_results = isinstance(content, list) and any(
-        "toolResult" in b or "functionResponse" in b or b.get("type") == "tool_result" for b in content
+        "toolResult" in b or "functionResponse" in b or b.get("type") in ("tool_result", "function_result")
+        for b in content
     )
     return not hook and not holds_results
 
@@ -91,7 +98,7 @@ def spoil(value: Any) -> None:
 def summary_of(view):
     """The text of the summary; empty without one."""
     contents = [content_of(message) or "" for message in view]
-    blocks = [[{"text": found}] if isinstance(found, str) else found for found in contents]
+    blocks = [[{"text": found}] if isinstance(found, str) else said_in(found) for found in contents]
     texts = [block.get("text", "") for found in blocks for block in found]
     return next((text for text in texts if text.startswith("<summary>\n") and "compacted here" in text), "")
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from tests.views import said_in
+
 Message = dict[str, Any]
 History = Sequence[tuple[int, Message]]
 """The messages of the present branch, each with its number."""
@@ -26,6 +28,9 @@ _STUB = re.compile(r"\[[^\n]*recall \[ref:(\d+)(?:\.\d+)?\]\]")
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output")
 _BY_KEY = ("text", "toolUse", "toolResult", "image", "functionCall", "functionResponse", "inlineData")
 """Keys that tell blocks of Bedrock and parts of Gemini apart."""
+
+
+_IN_BLOCKS = ("anthropic", "bedrock", "gemini", "interactions")
 
 
 class Bit(NamedTuple):
@@ -44,7 +49,8 @@ def bits(message: Message) -> list[Bit]:
     """Everything in a message, in order."""
     if message.get("type") in _ITEMS:
         return _item(message)
-    if (held := message.get("content")) and isinstance(held, list) and held[0].get("type") in _ITEMS:
+    held = message.get("content")
+    if held and isinstance(held, list) and held[0].get("type") in _ITEMS and not _is_step(held[0]):
         return [bit for item in held for bit in _item(item)]
     role, content = str(message["role"]), message.get("content", message.get("parts"))
     role = "assistant" if role == "model" else role
@@ -55,8 +61,15 @@ def bits(message: Message) -> list[Bit]:
     if isinstance(content, str):
         said = [Bit(role, "text", "", content)] if content else []
     else:
-        said = [bit for block in content or () if (bit := _bit(role, block)).kind != "call" or bit.id not in known]
+        said = [
+            bit for block in said_in(content or []) if (bit := _bit(role, block)).kind != "call" or bit.id not in known
+        ]
     return said + listed
+
+
+def _is_step(block: Message) -> bool:
+    """Whether a call is one of Gemini's Interactions, whose id has another name."""
+    return block.get("type") == "function_call" and "call_id" not in block
 
 
 def _item(item: Message) -> list[Bit]:
@@ -87,6 +100,12 @@ def _bit(role: str, block: Message) -> Bit:
         return Bit(role, "call", block["toolUse"]["toolUseId"], _json(block["toolUse"]["input"]))
     if kind == "tool_result":
         return Bit(role, "result", block["tool_use_id"], block["content"])
+    if kind == "function_call":
+        return Bit(role, "call", block["id"], _json(block["arguments"]))
+    if kind == "function_result":
+        return Bit(role, "result", block["call_id"], block["result"])
+    if kind == "thought":
+        return Bit(role, "reasoning", block["signature"], "")
     if kind == "toolResult":
         (inner,) = block["toolResult"]["content"]
         return Bit(role, "result", block["toolResult"]["toolUseId"], inner["text"])
@@ -112,7 +131,7 @@ def taken(view: Sequence[Message], dialect: str) -> list[str]:
         return found + list(_rounds_of_items(view))
     if dialect == "bedrock":
         found += _in_a_row(view)
-    return found + list(_rounds_in_blocks(view) if dialect in ("anthropic", "bedrock", "gemini") else _rounds(view))
+    return found + list(_rounds_in_blocks(view) if dialect in _IN_BLOCKS else _rounds(view))
 
 
 def _empty(view: Sequence[Message]) -> Iterator[str]:

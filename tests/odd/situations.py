@@ -186,7 +186,10 @@ class Situations:
             return [{"role": "assistant", "content": []}, {"role": "assistant", "content": [{"text": " "}]}]
         if self.dialect == "interactions":
             said = {"type": "model_output", "content": [{"type": "text", "text": " "}]}
-            return [{"role": "assistant", "content": [{"type": "model_output"}]}, {"role": "assistant", "content": [said]}]
+            return [
+                {"role": "assistant", "content": [{"type": "model_output"}]},
+                {"role": "assistant", "content": [said]},
+            ]
         if self.dialect == "anthropic":
             thought = {"type": "thinking", "thinking": "hm", "signature": ""}
             return [
@@ -220,7 +223,12 @@ class Situations:
                 {"role": "tool", "content": [{"type": "function_call_output", "call_id": name, "output": value}]},
             ]
         if self.dialect == "interactions":
-            step = {"type": "function_result", "call_id": name, "name": "run", "result": self.chance.choice((7, [word]))}
+            step = {
+                "type": "function_result",
+                "call_id": name,
+                "name": "run",
+                "result": self.chance.choice((7, [word])),
+            }
             return [message, {"role": "user", "content": [step]}]
         if self.dialect == "anthropic":
             return [

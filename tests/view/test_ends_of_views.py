@@ -6,7 +6,7 @@ from backscroll import ContextManager
 from backscroll.evaluation.validity import problems
 from tests.builders import DIALECTS, MessageFactory
 from tests.fakes import count_quarter
-from tests.views import in_a_row
+from tests.views import in_a_row, said_in
 
 
 def opened(**options):
@@ -23,7 +23,7 @@ def texts_of(message):
     """The texts of a user's message in any dialect."""
     assert message["role"] == "user"
     content = message.get("parts", message.get("content"))
-    return [content] if isinstance(content, str) else [block["text"] for block in content]
+    return [content] if isinstance(content, str) else [block["text"] for block in said_in(content)]
 
 
 def hook(talk, text):

@@ -126,7 +126,10 @@ def result_not_text(talk: MessageFactory) -> Case:
         "responses": {"role": "tool", "content": [{"type": "function_call_output", "call_id": "c1", "output": value}]},
         "anthropic": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": value}]},
         "bedrock": {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": value}}]},
-        "interactions": {"role": "user", "content": [{"type": "function_result", "call_id": "c1", "result": [value, 1]}]},
+        "interactions": {
+            "role": "user",
+            "content": [{"type": "function_result", "call_id": "c1", "result": [value, 1]}],
+        },
         "gemini": {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "run", "response": 7}}]},
     }
     others = {"gemini": '{"result": 7}', "interactions": '"[{\\"row\\":1},1]"'}

@@ -218,7 +218,10 @@ def sameness(message: Message) -> tuple[str, str]:
         return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
     content = message.get("parts" if is_gemini(message) else "content") or ""
     if isinstance(content, list):
-        content = _said(message, [block for block in said_steps(content) if not is_reasoning(block) and not is_empty(block)]) or ""
+        content = (
+            _said(message, [block for block in said_steps(content) if not is_reasoning(block) and not is_empty(block)])
+            or ""
+        )
     elif isinstance(content, str) and not content.strip():
         content = ""
     # a text is its own key: Python caches its hash, and a judge sees every message many times
@@ -360,7 +363,8 @@ class Shape:
         """For each content block, whether it is a result; empty unless a user's message has one."""
         answers_in = ("toolResult", "functionResponse", "function_response")
         found = [
-            block.get("type") in ("tool_result", "function_result") or any(block.get(key) is not None for key in answers_in)
+            block.get("type") in ("tool_result", "function_result")
+            or any(block.get(key) is not None for key in answers_in)
             for block in blocks(self._message)
         ]
         return found if self.role == "user" and True in found else []

@@ -67,7 +67,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
         parts += [part for key, read in FIELDS if key in message for part in read(message[key])]
-    rigid = twice or any(part.is_sealed or part.form == "signature" for part in parts)
+    rigid = twice or any(part.kind == "reasoning" and part.form in ("fixed", "signature") for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     reading_role = role if answers is None else "tool"

@@ -66,7 +66,14 @@ def _usage_of(response: object) -> object:
     return None
 
 
-_PROMPTS = ("prompt_tokens", "input_tokens", "total_input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens")
+_PROMPTS = (
+    "prompt_tokens",
+    "input_tokens",
+    "total_input_tokens",
+    "prompt_token_count",
+    "promptTokenCount",
+    "inputTokens",
+)
 _ANSWERS = ("completion_tokens", "output_tokens", "total_token_count", "totalTokenCount", "outputTokens")
 
 

@@ -35,12 +35,20 @@ class Accepted(NamedTuple):
 _OF_INTERACTIONS = frozenset(("user_input", "model_output", "thought", "function_result"))
 _CALLS = frozenset(("tool_calls", "function_call"))
 _OF_GEMINI = frozenset(("parts",))
-ANTHROPIC = Accepted("Anthropic's Messages API", _SPOKEN, _CALLS | _OF_GEMINI, _OF_CHAT | _OF_RESPONSES | _OF_INTERACTIONS | {"refusal"})
+ANTHROPIC = Accepted(
+    "Anthropic's Messages API", _SPOKEN, _CALLS | _OF_GEMINI, _OF_CHAT | _OF_RESPONSES | _OF_INTERACTIONS | {"refusal"}
+)
 CHAT = Accepted(
-    "OpenAI's chat completions", _SPOKEN | {"tool", "function"}, _OF_GEMINI, _OF_ANTHROPIC | _OF_RESPONSES | _OF_INTERACTIONS | {"image"}
+    "OpenAI's chat completions",
+    _SPOKEN | {"tool", "function"},
+    _OF_GEMINI,
+    _OF_ANTHROPIC | _OF_RESPONSES | _OF_INTERACTIONS | {"image"},
 )
 RESPONSES = Accepted(
-    "OpenAI's Responses API", _SPOKEN, _CALLS | _OF_GEMINI, _OF_ANTHROPIC | _OF_CHAT | _OF_INTERACTIONS | {"text", "image"}
+    "OpenAI's Responses API",
+    _SPOKEN,
+    _CALLS | _OF_GEMINI,
+    _OF_ANTHROPIC | _OF_CHAT | _OF_INTERACTIONS | {"text", "image"},
 )
 INTERACTIONS = Accepted(
     "Gemini's Interactions API", _SPOKEN, _CALLS | _OF_GEMINI,

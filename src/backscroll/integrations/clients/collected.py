@@ -14,7 +14,17 @@ from backscroll.integrations.clients.gemini_chunks import GeminiChunks
 from backscroll.integrations.clients.interaction_events import InteractionEvents
 from backscroll.integrations.overflow_errors import is_overflow
 
-_PRELUDE = frozenset(("message_start", "ping", "response.created", "response.queued", "response.in_progress", "interaction.created", "interaction.status_update"))
+_PRELUDE = frozenset(
+    (
+        "message_start",
+        "ping",
+        "response.created",
+        "response.queued",
+        "response.in_progress",
+        "interaction.created",
+        "interaction.status_update",
+    )
+)
 """Events that come before the model wrote anything."""
 _FAILED = frozenset(("error", "response.failed"))
 _FINISHED = frozenset(("response.completed", "response.incomplete"))

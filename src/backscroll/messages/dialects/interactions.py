@@ -187,9 +187,7 @@ def _refused(step: Block) -> tuple[str, Any] | None:
 
 
 def _sendable(step: Block) -> Block:
-    left = {
-        key: value if key in _FREE else without_nulls(value) for key, value in step.items() if value is not None
-    }
+    left = {key: value if key in _FREE else without_nulls(value) for key, value in step.items() if value is not None}
     return step if left == step else left
 
 

@@ -43,7 +43,11 @@ model that gets it, but what a user would say. Known from Codex 0.171; the types
 _TYPES = frozenset(
     ("message", OF_AGENTS, "reasoning", "compaction", "item_reference", *PAIRS, *OUTPUTS, *_ANSWERED, *_OF_HOSTS)
 )  # fmt: skip  # one thought
-_ELSEWHERE = {"function_call": ("call_id",), "file_search_call": ("queries", "status"), "tool_search_call": ("call_id", "execution")}
+_ELSEWHERE = {
+    "function_call": ("call_id",),
+    "file_search_call": ("queries", "status"),
+    "tool_search_call": ("call_id", "execution"),
+}
 """Types that steps of Gemini's Interactions have as well, and the keys of which an item has one."""
 KEPT = frozenset(("compaction", "item_reference", "additional_tools", "configuration_update"))
 """Items that every view needs: what they represent is nowhere else, or holds for all that follows."""
