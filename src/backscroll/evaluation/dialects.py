@@ -315,7 +315,8 @@ class Shape:
             found = [_without_nulls(part) for part in blocks(self._message) if _signature_of(part)]
         if self.has_steps:  # and that of a thought for the step behind it
             steps = self._message["content"]
-            found = [pair for pair in zip(steps, [*steps[1:], None], strict=True) if pair[0].get("type") == "thought"]
+            pairs = zip(steps, [*steps[1:], {}], strict=True)
+            found = [{"thought": one, "before": other} for one, other in pairs if one.get("type") == "thought"]
         return frozenset(json.dumps(block, sort_keys=True) for block in found)
 
     @property

@@ -131,8 +131,9 @@ def plain(role: str, text: str, like: Message | None) -> Message:
 
 
 def shape_among(messages: Iterable[Message]) -> Message | None:
-    """Return the message whose shape a summary gets: the first one, or the one behind system messages that
-    a request holds apart."""
+    """Return the message whose shape a summary gets: the first one, or the one behind system messages that a
+    request holds apart.
+    """
     first: Message | None = None
     for message in messages:
         first = message if first is None else first

@@ -47,5 +47,5 @@ def _steps(message: Message) -> list[Any]:
 
 def _texts(message: Message) -> list[str]:
     content = message.get("content")
-    blocks = content if type(content) is list else [{"text": content}]
+    blocks: list[Any] = content if type(content) is list else [{"text": content}]
     return [block["text"] for block in blocks if block.get("text")]

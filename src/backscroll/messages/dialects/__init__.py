@@ -50,6 +50,8 @@ message with `additional_tools` is critical instead (`response_items.KEPT`).
 
 def dialect_of(message: Message) -> Dialect:
     """Return the dialect whose shape a whole message has: chat completions, if no other detects it."""
+    if type(message.get("content")) is str:
+        return OPENAI_CHAT
     found = (each for each in DIALECTS if each.detects is not None and each.detects(message))
     return next(found, OPENAI_CHAT)
 

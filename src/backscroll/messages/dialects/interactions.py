@@ -1,4 +1,4 @@
-"""Gemini's Interactions API: steps, each known by its type, in `{"role": "user" | "assistant", "content": [step, ...]}`.
+"""Gemini's Interactions API: steps with a type, in messages `{"role": "user" | "assistant", "content": [step, ...]}`.
 
 A request takes the steps of all messages in a row, without roles. The history keeps the steps of one interaction in one
 message, so that a thought stays before what it led to: its signature must come back unchanged, and no step of such a
@@ -24,7 +24,7 @@ from backscroll.messages.dialects.blocks import (
 )
 from backscroll.messages.dialects.dialect import Dialect, Heal, text_block
 from backscroll.messages.dialects.response_items import is_item
-from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message, Part, Path, compact, kind_of
+from backscroll.messages.parts import Block, CallId, Form, Inner, Kind, Media, Message, Part, Path, compact, kind_of
 
 _SPOKEN = ("user_input", "model_output")
 _OF_USERS = ("user_input", "function_result")
@@ -59,7 +59,7 @@ def _inner(block: Any, path: Path, answers: CallId | None) -> list[Part]:
     if type(block) is not dict:
         return [plain(block, path, answers)]
     if kind == "text" and type(block.get("text")) is str:
-        said = "text" if answers is None else "result"
+        said: Kind = "text" if answers is None else "result"
         return [Part(kind=said, path=(*path, "text"), text=block["text"], form="string", id=answers)]
     if kind not in _MEDIA:
         return [opaque(block, path, answers)]
@@ -81,8 +81,9 @@ def _thought(step: Block, path: Path, answers: CallId | None, inner: Inner) -> l
         if type(block) is dict and type(block.get("text")) is str
     ]
     signature = step.get("signature")
-    signed = type(signature) is str and bool(signature)
-    return [*texts, Part("reasoning", (*path, "signature"), signature, "signature")] if signed else texts
+    if type(signature) is str and signature:
+        texts.append(Part("reasoning", (*path, "signature"), signature, "signature"))
+    return texts
 
 
 def _function_call(step: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
