@@ -7,6 +7,7 @@ from backscroll.evaluation.fake_providers import (
     bedrock_rules,
     chat_rules,
     gemini_rules,
+    interactions_rules,
     openai_rules,
 )
 from backscroll.evaluation.lint import RULES as OF_LINT
@@ -32,6 +33,7 @@ FAKES = {
     "bedrock": (bedrock_rules.RULES, {"reasoning_alone"}),
     "chat": (chat_rules.RULES, {"reasoning_alone", "server_pair", "prefill"}),
     "gemini": (gemini_rules.RULES, {"reasoning_alone"}),
+    "interactions": (interactions_rules.RULES, {"reasoning_alone"}),
     "responses": (openai_rules.RULES, {"late_result", "server_pair", "empty_text", "prefill"}),
 }
 """The rules of each fake, and what its provider accepts or does not have."""

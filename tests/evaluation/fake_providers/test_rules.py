@@ -9,6 +9,7 @@ from backscroll.evaluation.fake_providers import (
     FakeAnthropic,
     FakeBedrock,
     FakeGemini,
+    FakeInteractions,
     FakeOpenAIChat,
     FakeOpenAIResponses,
     FakeProviderError,
@@ -16,9 +17,10 @@ from backscroll.evaluation.fake_providers import (
     bedrock_rules,
     chat_rules,
     gemini_rules,
+    interactions_rules,
     openai_rules,
 )
-from tests.evaluation.fake_providers import bad_anthropic, bad_bedrock, bad_chat, bad_gemini, bad_items
+from tests.evaluation.fake_providers import bad_anthropic, bad_bedrock, bad_chat, bad_gemini, bad_interactions, bad_items
 from tests.evaluation.fake_providers.talks import replies
 
 FAKES = {
@@ -26,6 +28,7 @@ FAKES = {
     "responses": (FakeOpenAIResponses, "create", openai_rules.RULES, bad_items),
     "chat": (FakeOpenAIChat, "create", chat_rules.RULES, bad_chat),
     "gemini": (FakeGemini, "generate_content", gemini_rules.RULES, bad_gemini),
+    "interactions": (FakeInteractions, "create", interactions_rules.RULES, bad_interactions),
     "bedrock": (FakeBedrock, "converse", bedrock_rules.RULES, bad_bedrock),
 }
 CASES = [(name, *case) for name, (*_, bad) in FAKES.items() for case in bad.bad_requests()]

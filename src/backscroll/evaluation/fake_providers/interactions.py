@@ -98,7 +98,7 @@ class FakeInteractions:
     def _signatures(self, steps: list[Step]) -> Iterator[FakeProviderError]:
         """Check each thought, and that no call of the current turn has lost its own."""
         begun = max((at for at, step in enumerate(steps) if step["type"] == "user_input"), default=0)
-        for at, (step, following) in enumerate(zip(steps, [*steps[1:], {}], strict=True)):
+        for at, (step, following) in enumerate(itertools.zip_longest(steps, steps[1:])):
             signature = step.get("signature") if step["type"] == "thought" else None
             if signature is not None and self._signed.get(str(signature)) != fingerprint(following):
                 yield gemini_error(f"Corrupted thought signature at 'input[{at}]'.")
@@ -123,7 +123,7 @@ class FakeInteractions:
                 made.append(
                     {"type": "function_call", "id": known, "name": piece.name, "arguments": dict(piece.arguments)}
                 )
-        for step, following in itertools.pairwise(made):
+        for step, following in reversed(list(itertools.pairwise(made))):  # a thought may precede a thought
             if step["type"] == "thought" and signs:
                 self._sign(step, following, made)
         return made

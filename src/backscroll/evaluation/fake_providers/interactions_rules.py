@@ -107,7 +107,7 @@ def _empty_texts(request: StepsRequest) -> Iterator[FakeProviderError]:
     for where, step in _at(request, *SPOKEN, "function_result"):
         held = step.get("result") if step["type"] == "function_result" else step.get("content")
         blocks = held if isinstance(held, list) else []
-        is_empty = step["type"] in SPOKEN and not blocks and not step.get("error")
+        is_empty = step["type"] in SPOKEN and not held and not step.get("error")
         if is_empty or any(isinstance(block, dict) and is_blank(block.get("text")) for block in blocks):
             yield gemini_error(f"Unable to submit request because it has an empty text parameter at '{where}'.")
 
