@@ -1,4 +1,4 @@
-"""The odd situations in the four dialects of providers, as a client or a loop of one's own writes them."""
+"""The odd situations in the five dialects of providers, as a client or a loop of one's own writes them."""
 
 import json
 from typing import Any
@@ -12,6 +12,7 @@ LACKS: dict[str, tuple[str, ...]] = {
     "chat": ("server", "reasoning"),
     "responses": ("server",),
     "gemini": ("server", "reasoning"),
+    "interactions": ("server", "reasoning"),
 }
 """Beginnings of the names of what a dialect does not have."""
 _UNCHECKED = "skip_thought_signature_validator"
@@ -89,4 +90,24 @@ def _gemini(step: Step) -> list[Message]:
     return [{"role": "user", "parts": [{"functionResponse": answer}, *words]}]
 
 
-_BUILDERS: dict[str, Any] = {"anthropic": _anthropic, "chat": _chat, "responses": _responses, "gemini": _gemini}
+def _interactions(step: Step) -> list[Message]:
+    if isinstance(step, Said):
+        said = [{"type": "text", "text": step.words}]
+        kind = "model_output" if step.role == "assistant" else "user_input"
+        return [{"role": step.role, "content": [{"type": kind, "content": said}]}]
+    if isinstance(step, Called):
+        call = {"type": "function_call", "name": odd.TOOL, "arguments": _arguments(step)}
+        return [{"role": "assistant", "content": [{**call, "id": known} for known in step.ids]}]
+    assert isinstance(step, Returned)
+    answer = {"type": "function_result", "call_id": step.id, "name": odd.TOOL, "result": step.value}
+    words = [{"type": "user_input", "content": [{"type": "text", "text": step.also}]}] if step.also else []
+    return [{"role": "user", "content": [answer, *words]}]
+
+
+_BUILDERS: dict[str, Any] = {
+    "anthropic": _anthropic,
+    "chat": _chat,
+    "responses": _responses,
+    "gemini": _gemini,
+    "interactions": _interactions,
+}

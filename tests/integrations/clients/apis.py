@@ -1,4 +1,4 @@
-"""What the four APIs have in common, for one loop over all of them: their clients, requests, answers and messages."""
+"""What the five APIs have in common, for one loop over all of them: their clients, requests, answers and messages."""
 
 import json
 from collections.abc import Sequence
@@ -6,8 +6,20 @@ from typing import Any, ClassVar
 
 import pytest
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIChat, FakeOpenAIResponses
-from backscroll.integrations.clients import anthropic_request, chat_request, gemini_request, responses_request
+from backscroll.evaluation.fake_providers import (
+    FakeAnthropic,
+    FakeGemini,
+    FakeInteractions,
+    FakeOpenAIChat,
+    FakeOpenAIResponses,
+)
+from backscroll.integrations.clients import (
+    anthropic_request,
+    chat_request,
+    gemini_request,
+    interactions_request,
+    responses_request,
+)
 
 Message = dict[str, Any]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYGBgAAAABQABXvMqOgAAAABJRU5ErkJggg=="
@@ -268,7 +280,46 @@ class Gemini:
         return usage.get("cached_content_token_count", 0), usage["prompt_token_count"]
 
 
-OF_ALL = (Anthropic(), Chat(), Responses(), Gemini())
+class Interactions(Gemini):
+    """Gemini's Interactions API, without a history at the server."""
+
+    format = "interactions"
+    fake = FakeInteractions
+    streamed_error: ClassVar[Message] = {"event_type": "error", "error": Gemini.too_long[1]["error"] | {"code": "400"}}
+    tool: ClassVar[Message] = {"type": "function", "name": "read", "description": "Read a file.", "parameters": SCHEMA}
+
+    def send(self, client: Any, view: list[Message], tools: list[Message], **more: Any) -> Any:
+        return client.interactions.create(model=self.model, tools=tools, **interactions_request(view), **more)
+
+    def open(self, client: Any, view: list[Message], tools: list[Message]) -> Any:
+        return self.send(client, view, tools, stream=True)
+
+    def said(self, text: str) -> Message:
+        return {"role": "user", "content": [{"type": "user_input", "content": [{"type": "text", "text": text}]}]}
+
+    def shown(self, text: str) -> Message:
+        message = self.said(text)
+        message["content"][0]["content"].append({"type": "image", "mime_type": "image/png", "data": PIXEL})
+        return message
+
+    def results(self, results: list[tuple[str, str, str]]) -> list[Message]:
+        return [
+            {"type": "function_result", "call_id": call, "name": name, "result": text} for call, name, text in results
+        ]
+
+    def calls(self, response: Any) -> list[tuple[str, str, Message]]:
+        steps = [step for step in as_json(response)["steps"] if step["type"] == "function_call"]
+        return [(step["id"], step["name"], step["arguments"]) for step in steps]
+
+    def sent(self, body: Message) -> list[Any]:
+        return list(body["input"])
+
+    def cached(self, response: Any) -> tuple[int, int]:
+        usage = as_json(response)["usage"]
+        return usage["total_cached_tokens"], usage["total_input_tokens"]
+
+
+OF_ALL = (Anthropic(), Chat(), Responses(), Gemini(), Interactions())
 
 
 def each(apis: Sequence[Any] = OF_ALL) -> Any:

@@ -100,9 +100,38 @@ def gemini_events(response: dict[str, Any], _: Any) -> Iterator[bytes]:
         yield event({**response, "candidates": [{**shown, **more}]})
 
 
+def interactions_events(response: dict[str, Any], _: Any) -> Iterator[bytes]:
+    about = {key: value for key, value in response.items() if key not in ("steps", "usage")}
+    events = [{"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}}]
+    for index, step in enumerate(response["steps"]):
+        begun, deltas = _step(step)
+        events.append({"event_type": "step.start", "index": index, "step": begun})
+        events += [{"event_type": "step.delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"event_type": "step.stop", "index": index})
+    events.append({"event_type": "interaction.completed", "interaction": {**about, "usage": response["usage"]}})
+    for each in events:
+        yield event(each, each["event_type"])
+    yield b"event: done\ndata: [DONE]\n\n"
+
+
+def _step(step: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """How a step begins, and what it grows by."""
+    if step["type"] == "function_call":
+        pieces = halves(json.dumps(step["arguments"]))
+        return {**step, "arguments": {}}, [{"type": "arguments_delta", "arguments": text} for text in pieces]
+    if step["type"] == "thought":
+        texts = [text for block in step.get("summary") or () for text in halves(block["text"])]
+        pieces = [{"type": "thought_summary", "content": {"type": "text", "text": text}} for text in texts]
+        sealed = {"type": "thought_signature", "signature": step["signature"]}
+        return {"type": "thought"}, [*pieces, sealed]
+    said = [text for block in step["content"] for text in halves(block["text"])]
+    return {"type": step["type"]}, [{"type": "text", "text": text} for text in said]
+
+
 STREAMS = {
     "anthropic": anthropic_events,
     "chat": chat_events,
     "responses": responses_events,
     "gemini": gemini_events,
+    "interactions": interactions_events,
 }

@@ -128,6 +128,37 @@ def test_gemini_response_is_the_sum_of_its_chunks(data, said):
     assert response["usage_metadata"] == usage
 
 
+@given(st.data(), texts, arguments)
+def test_interaction_is_the_sum_of_its_events(data, said, written):
+    """Steps come one after the other or mixed; a server's tool brings what it asked for as a whole."""
+    search = {"type": "google_search_call", "arguments": {"queries": ["red"]}, "signature": "c2ln"}
+    noted = {"type": "url_citation", "url": "https://example.org"}
+    runs = [
+        ({"type": "thought"}, [{"type": "thought_summary", "content": {"type": "text", "text": "I see."}},
+         {"type": "thought_signature", "signature": "c2ln"}]),
+        ({"type": "google_search_call", "id": "s", "arguments": {}}, [search]),
+        ({"type": "model_output"}, [{"type": "text", "text": each} for each in cut(data.draw, said)]
+         + [{"type": "text_annotation_delta", "annotations": [noted]}]),
+        ({"type": "function_call", "id": "c", "name": "read", "arguments": {}},
+         [{"type": "arguments_delta", "arguments": each} for each in cut(data.draw, written)]),
+    ]  # fmt: skip  # a step and its deltas
+    events = [{"event_type": "step.start", "index": at, "step": begun} for at, (begun, _) in enumerate(runs)]
+    for index, (_, deltas) in enumerate(runs):
+        events += [{"event_type": "step.delta", "index": index, "delta": each} for each in deltas]
+    about = {"id": "v1", "status": "requires_action", "usage": {"total_input_tokens": 9}}
+    response = collected([*events, {"event_type": "interaction.completed", "interaction": about}])
+    assert response == about | {
+        "steps": [
+            {"type": "thought", "summary": [{"type": "text", "text": "I see."}], "signature": "c2ln"},
+            {**search, "id": "s"},
+            {"type": "model_output", "content": [{"type": "text", "text": said, "annotations": [noted]}]},
+            {"type": "function_call", "id": "c", "name": "read", "arguments": json.loads(written)},
+        ]
+    }
+    with ContextManager() as context:
+        context.append(response)
+
+
 def test_response_of_several_choices_is_whole():
     """`append` asks for one of them; a choice without an end is none."""
     first = {"choices": [{"index": 1, "delta": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}]}

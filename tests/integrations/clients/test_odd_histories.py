@@ -7,8 +7,20 @@ from typing import Any
 import pytest
 
 from backscroll import ContextManager
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeGemini, FakeOpenAIChat, FakeOpenAIResponses
-from backscroll.integrations.clients import anthropic_request, chat_request, gemini_request, responses_request
+from backscroll.evaluation.fake_providers import (
+    FakeAnthropic,
+    FakeGemini,
+    FakeInteractions,
+    FakeOpenAIChat,
+    FakeOpenAIResponses,
+)
+from backscroll.integrations.clients import (
+    anthropic_request,
+    chat_request,
+    gemini_request,
+    interactions_request,
+    responses_request,
+)
 from backscroll.manager.importing import ImportingManager
 from tests.integrations import odd_histories as odd
 from tests.integrations.odd_histories import Called, Returned, Said, Situation
@@ -20,6 +32,7 @@ PROVIDERS: dict[str, Any] = {
     "chat": (FakeOpenAIChat, chat_request, {}, "messages"),
     "responses": (FakeOpenAIResponses, responses_request, {}, "input"),
     "gemini": (FakeGemini, gemini_request, {}, "contents"),
+    "interactions": (FakeInteractions, interactions_request, {}, "input"),
 }
 NOT_APPENDED = ("result_is", "reasoning_alone")
 """What `append` refuses in most dialects, so that only an import holds it."""

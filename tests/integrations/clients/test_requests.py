@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import CacheMarks, ConfigurationError, ContextManager
-from backscroll.integrations.clients import anthropic_request, chat_request, gemini_request, responses_request
+from backscroll.integrations.clients import (
+    anthropic_request,
+    chat_request,
+    gemini_request,
+    interactions_request,
+    responses_request,
+)
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 SYSTEM = {"role": "system", "content": "Be brief.", "metadata": {"critical": True}}
@@ -154,6 +160,35 @@ def test_gemini_config_that_hides_messages_is_refused(config):
         gemini_request([said("Go.")], config)
 
 
+def step(words: str, kind: str = "user_input") -> dict[str, Any]:
+    return {"type": kind, "content": [text(words)]}
+
+
+STEPS = {"role": "user", "content": [step("Go.")]}
+
+
+def test_interactions_get_the_steps_of_all_messages_in_a_row():
+    """The system messages apart, no metadata, and nothing that a server keeps; a text alone is a step."""
+    later = {"role": "developer", "content": [text("And kind.")]}
+    call = {"type": "function_call", "id": "c", "name": "read", "arguments": {}}
+    found = {"type": "function_result", "call_id": "c", "result": "x"}
+    thought = {"type": "thought", "signature": "c2ln"}
+    view = [SYSTEM, later, STEPS | {"metadata": {"pinned": True}}, {"role": "assistant", "content": [thought, call]}]
+    view += [{"role": "user", "content": [found]}, {"role": "assistant", "content": "Yes."}, USER]
+    said = [step("Yes.", "model_output"), step("Go.")]
+    assert interactions_request(view) == {
+        "input": [step("Go."), thought, call, found, *said],
+        "system_instruction": "Be brief.\n\nAnd kind.",
+        "store": False,
+    }
+    assert interactions_request([STEPS]) == {"input": [step("Go.")], "store": False}
+
+
+def test_interactions_with_a_system_message_in_the_middle_are_refused():
+    with pytest.raises(ConfigurationError, match=r"view\[1\] is a system message in the middle"):
+        interactions_request([STEPS, SYSTEM])
+
+
 CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {}}]}
 BEDROCK = {"role": "user", "content": [{"text": "Go."}]}
 USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "read", "input": {}}]}
@@ -184,6 +219,15 @@ CONTENT = said("Go.")
         (responses_request, TYPED, "'text'"),
         (responses_request, BEDROCK, "without `type`"),
         (responses_request, CONTENT, "'parts'"),
+        (anthropic_request, STEPS, "'user_input'"),
+        (chat_request, STEPS, "'user_input'"),
+        (responses_request, STEPS, "'user_input'"),
+        (interactions_request, CALLED, "'tool_calls'"),
+        (interactions_request, TOOL, "the role 'tool'"),
+        (interactions_request, USE, "'tool_use'"),
+        (interactions_request, TYPED, "'text'"),
+        (interactions_request, BEDROCK, "without `type`"),
+        (interactions_request, CONTENT, "'parts'"),
         (gemini_request, USER, "'content'"),
         (gemini_request, CALLED, "the role 'assistant'"),
         (gemini_request, ITEM, "the role None"),

@@ -56,8 +56,13 @@ INTERACTIONS = Accepted(
 )  # fmt: skip  # one thought
 
 
-def without_metadata(view: Sequence[Message], api: Accepted) -> list[Message]:
+def without_metadata(view: Sequence[Message], api: Accepted, *, apart: int = 0) -> list[Message]:
     """Return the messages of a view for a request, without `metadata`, which no provider takes.
+
+    Args:
+        view: The view.
+        api: The API.
+        apart: How many system messages at its beginning are sent apart, so that they may have any shape.
 
     Raises:
         ConfigurationError: A message is in the dialect of another API.
@@ -68,7 +73,7 @@ def without_metadata(view: Sequence[Message], api: Accepted) -> list[Message]:
             f"`view` must be the list that `get_messages_for_request` returns, not {view!r:.60}{hint}"
         )
     for at, message in enumerate(view):
-        if found := next(_foreign(message, api), None):
+        if at >= apart and (found := next(_foreign(message, api), None)):
             raise ConfigurationError(
                 f"view[{at}] has {found}, which {api.name} does not take: send the views of a session to the provider "
                 "whose messages were appended to it, since messages are never converted"

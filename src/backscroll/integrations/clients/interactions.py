@@ -23,8 +23,8 @@ def interactions_request(view: Sequence[Message]) -> dict[str, Any]:
     Raises:
         ConfigurationError: The view holds messages of another API, or a system message behind the first others.
     """
-    messages = without_metadata(view, INTERACTIONS)
-    first = leading_system(messages)
+    first = leading_system(view)
+    messages = without_metadata(view, INTERACTIONS, apart=first)
     late = next((at for at, each in enumerate(messages) if at >= first and each["role"] in SYSTEM_ROLES), None)
     if late is not None:
         raise ConfigurationError(
