@@ -1,4 +1,4 @@
-"""The agent of `bound_agent` on a fake of the Interactions API, which refuses a call of the turn without its thought."""
+"""The agent of `bound_agent` on a fake of the Interactions API, which refuses a call without its thought."""
 
 import json
 from typing import Any
@@ -49,7 +49,9 @@ class InteractionsAgent(BoundAgent):
     def _result(self, call: str, kind: str) -> Message:
         text = self._text(self.chance.choice((5, 100, 400, 900)))
         picture = {"type": "image", "data": PNG, "mime_type": "image/png"}
-        value = self.chance.choice((text, {"found": [text, 1], "more": None}, [{"type": "text", "text": text}, picture]))
+        value = self.chance.choice(
+            (text, {"found": [text, 1], "more": None}, [{"type": "text", "text": text}, picture])
+        )
         step = {"type": "function_result", "call_id": call, "name": kind, "result": value}
         return {"role": "user", "content": [step]}
 

@@ -27,9 +27,9 @@
 - `recall_lead.py` the words before a reference
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
-Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks, Bedrock Converse and Gemini. They are detected
-per block, never by a setting, because real histories mix them. Messages are never converted from one dialect into
-another.
+Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks, Bedrock Converse, Gemini and Gemini's
+Interactions. They are detected per block, never by a setting, because real histories mix them. Messages are never
+converted from one dialect into another.
 """
 
 from backscroll.messages.answers import sendable

@@ -14,7 +14,7 @@ SUPPORTED = f"{', '.join(_NAMES[:-1])} and {_NAMES[-1]}"
 IN_STREAMS = (
     'it holds no count of the prompt; of a stream, OpenAI\'s chat counts only with `stream_options={"include_usage": '
     "True}`, in the last chunk, Responses in `response.completed`, Anthropic in `get_final_message()`, Gemini in the "
-    "last chunk, and Bedrock in the event `metadata`"
+    "last chunk or in `interaction.completed`, and Bedrock in the event `metadata`"
 )
 """Why a response has no usage, and where a stream has it."""
 _HOLDERS = ("usage", "usage_metadata", "usageMetadata")

@@ -21,7 +21,7 @@ BAD = {
     "given": [([], "input is not specified")],
     "types": [([GO, {**DONE, "type": "model_thinking"}, GO], "no type of a step")],
     "fields": [
-        ([{**GO, "role": "user"}], "Unknown name \"role\""),
+        ([{**GO, "role": "user"}], 'Unknown name "role"'),
         ([GO, {**call(), "id": ""}, result("")], r"Missing required field 'input\[1\].id'"),
         ([GO, call(), {key: value for key, value in result().items() if key != "result"}], "field .*result"),
     ],

@@ -20,7 +20,14 @@ from backscroll.evaluation.fake_providers import (
     interactions_rules,
     openai_rules,
 )
-from tests.evaluation.fake_providers import bad_anthropic, bad_bedrock, bad_chat, bad_gemini, bad_interactions, bad_items
+from tests.evaluation.fake_providers import (
+    bad_anthropic,
+    bad_bedrock,
+    bad_chat,
+    bad_gemini,
+    bad_interactions,
+    bad_items,
+)
 from tests.evaluation.fake_providers.talks import replies
 
 FAKES = {

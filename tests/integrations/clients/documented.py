@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIChat, FakeOpenAIResponses, Reply, reply
-from tests.integrations.clients.apis import CreatingGemini
+from backscroll.evaluation.fake_providers import (
+    FakeAnthropic,
+    FakeGemini,
+    FakeInteractions,
+    FakeOpenAIChat,
+    FakeOpenAIResponses,
+    Reply,
+    reply,
+)
 from tests.integrations.clients.provider_server import serving
 
 CLIENTS = ("from anthropic import", "from openai import", "from google import genai")
@@ -56,10 +63,20 @@ class _OpenAI:
         return (self._responses if "input" in asked else self._chat).create(**asked)
 
 
+class _Gemini:
+    """Both of Gemini's APIs, which have one address."""
+
+    def __init__(self) -> None:
+        self._contents, self._steps = FakeGemini(replies=_answers()), FakeInteractions(replies=_answers())
+
+    def create(self, **asked: Any) -> dict[str, Any]:
+        return (self._steps.create if "input" in asked else self._contents.generate_content)(**asked)
+
+
 @contextmanager
 def environment() -> Iterator[dict[str, str]]:
     """The variables by which clients find the servers."""
-    providers = (FakeAnthropic(replies=_answers()), _OpenAI(), CreatingGemini(replies=_answers()))
+    providers = (FakeAnthropic(replies=_answers()), _OpenAI(), _Gemini())
     with ExitStack() as servers:
         anthropic, openai, gemini = [servers.enter_context(serving(each.create)).url for each in providers]
         urls = {

@@ -13,7 +13,12 @@ from backscroll.evaluation.fake_providers import FakeProviderError
 from tests.integrations.clients.event_streams import STREAMS
 
 _GEMINI = re.compile(r"/v1(?:beta)?/models/([^:]+):(generateContent|streamGenerateContent)")
-_PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1beta/interactions": "interactions"}
+_PATHS = {
+    "/v1/messages": "anthropic",
+    "/v1/chat/completions": "chat",
+    "/v1/responses": "responses",
+    "/v1beta/interactions": "interactions",
+}
 _NOT_OF_FAKES = ("stream", "stream_options", "generationConfig")
 
 
