@@ -75,7 +75,7 @@ def test_message_with_a_signed_thought_is_never_edited():
         ({"type": "tool_search_call", "call_id": "t1", "arguments": {}, "execution": "client"}, "OpenAI Responses"),
     ],
 )
-def test_types_that_two_dialects_have_are_told_apart(block, name):
+def test_type_that_two_dialects_have_is_of_one_of_them(block, name):
     assert dialect_of_block(block).name == name
     assert dialect_of(assistant([block])).name == name
 

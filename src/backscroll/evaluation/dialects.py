@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from backscroll.evaluation.authors import is_injected, is_observation
+from backscroll.evaluation.items import ANSWERS, ASKED, NEEDED, NOTES, OF_HOSTS, id_of, is_item
 from backscroll.evaluation.odd_parts import (
     Frame,
     frame_of,
@@ -35,42 +36,6 @@ class Call(NamedTuple):
     """What the dialect takes: a JSON text, an object, or either."""
 
 
-_ANSWERS = {
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-    "local_shell_call": "local_shell_call_output",
-    "shell_call": "shell_call_output",
-    "computer_call": "computer_call_output",
-    "apply_patch_call": "apply_patch_call_output",
-    "tool_search_call": "tool_search_output",
-    "program": "program_output",
-    "mcp_approval_request": "mcp_approval_response",
-}
-"""Items of the Responses API that call, and those that answer them."""
-_ASKED = ("arguments", "action", "actions", "operation")
-_OF_HOSTS = ("additional_tools", "configuration_update")
-_OTHERS = (
-    "reasoning", "compaction", "item_reference", "mcp_call", "mcp_list_tools", "web_search_call", "file_search_call",
-    "code_interpreter_call", "image_generation_call", *_OF_HOSTS,
-)  # fmt: skip  # one thought
-_NOTES = ("created_by", "parsed_arguments")
-_NEEDED = ("compaction", "item_reference", "additional_tools", "configuration_update")
-
-
-def is_item(message: Message) -> bool:
-    """Return whether this is an item of the Responses API, not a message or block of another dialect."""
-    kind = message.get("type")
-    if not isinstance(kind, str):
-        return False
-    if kind == "message":
-        return "role" in message and "stop_reason" not in message
-    if kind == "compaction":
-        return "encrypted_content" in message and "content" not in message
-    if (kind == "reasoning" and "summary" not in message) or is_step(message):
-        return False
-    return kind in _ANSWERS or kind in _ANSWERS.values() or (kind in _OTHERS and "tool_use_id" not in message)
-
-
 def items(message: Message) -> list[Message]:
     """Return the items that a message holds; none if its content is anything else."""
     found = blocks(message)
@@ -88,31 +53,21 @@ def _role_of(message: Message) -> str | None:
         return "assistant"
     if "role" in message or not is_item(message):
         return message.get("role")
-    if kind in _OF_HOSTS:
+    if kind in OF_HOSTS:
         return "developer"
-    return "tool" if kind in _ANSWERS.values() else "assistant"
-
-
-def _id_of(item: Message) -> str:
-    """Return the id by which a call and its answer find each other."""
-    kind = item.get("type")
-    if kind == "mcp_approval_request":
-        return str(item.get("id") or "")
-    if kind == "mcp_approval_response":
-        return str(item.get("approval_request_id") or "")
-    return str(item.get("call_id") or (item.get("id") if kind == "local_shell_call_output" else "") or "")
+    return "tool" if kind in ANSWERS.values() else "assistant"
 
 
 def _call_of(item: Message) -> list[Call]:
-    known = _id_of(item)
-    if item.get("type") not in _ANSWERS or not known:
+    known = id_of(item)
+    if item.get("type") not in ANSWERS or not known:
         return []
-    asked = next((item[key] for key in _ASKED if item.get(key) is not None), None)
+    asked = next((item[key] for key in ASKED if item.get(key) is not None), None)
     return [Call(known, asked, "text" if item["type"] == "function_call" else "any")]
 
 
 def _result_of(item: Message) -> list[str]:
-    return [_id_of(item)] if item.get("type") in _ANSWERS.values() and _id_of(item) else []
+    return [id_of(item)] if item.get("type") in ANSWERS.values() and id_of(item) else []
 
 
 def blocks(message: Message) -> list[dict[str, Any]]:
@@ -214,7 +169,7 @@ def sameness(message: Message) -> tuple[str, str]:
     message on OpenAI's servers: what is left is its text. Blocks without content leave it as well.
     """
     if is_item(message) and message["type"] != "message":
-        said = {key: value for key, value in message.items() if key not in _NOTES}
+        said = {key: value for key, value in message.items() if key not in NOTES}
         return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
     content = message.get("parts" if is_gemini(message) else "content") or ""
     if isinstance(content, list):
@@ -333,7 +288,7 @@ class Shape:
     @property
     def is_needed(self) -> bool:
         """Whether it is an item that every view must hold."""
-        return self.is_item and self._message["type"] in _NEEDED
+        return self.is_item and self._message["type"] in NEEDED
 
     @cached_property
     def is_compaction(self) -> bool:

@@ -390,8 +390,7 @@ class ContextManager(ManagerBase):
         """Return the `recall` tool for a model: its definition and the function that handles calls.
 
         Args:
-            format: The dialect: `"openai"`, `"responses"`, `"anthropic"`, `"gemini"`, `"interactions"`, `"strands"` or
-                `"mcp"`.
+            format: `"openai"`, `"responses"`, `"anthropic"`, `"gemini"`, `"interactions"`, `"strands"` or `"mcp"`.
 
         Returns:
             The definition and the handler. The handler takes the model's arguments by name and returns text; if the
@@ -414,8 +413,7 @@ class ContextManager(ManagerBase):
         has grown by a tenth of the budget since the last compaction, and where a tenth of the view could not be freed.
 
         Args:
-            format: The dialect: `"openai"`, `"responses"`, `"anthropic"`, `"gemini"`, `"interactions"`, `"strands"` or
-                `"mcp"`.
+            format: `"openai"`, `"responses"`, `"anthropic"`, `"gemini"`, `"interactions"`, `"strands"` or `"mcp"`.
             lane: The lane of the model's requests.
 
         Returns:

@@ -184,7 +184,7 @@ def test_interactions_get_the_steps_of_all_messages_in_a_row():
     assert interactions_request([STEPS]) == {"input": [step("Go.")], "store": False}
 
 
-def test_interactions_with_a_system_message_in_the_middle_are_refused():
+def test_interactions_have_no_step_for_a_later_system_message():
     with pytest.raises(ConfigurationError, match=r"view\[1\] is a system message in the middle"):
         interactions_request([STEPS, SYSTEM])
 

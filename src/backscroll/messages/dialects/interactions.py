@@ -148,7 +148,7 @@ def _result(step: Block, known: str, text: str) -> Block:
 
 
 def _said(step: Block) -> Block | None:
-    """Leave blank texts out, and a step that says nothing else, unless it tells of an error."""
+    """Leave blank texts out, and a step that says nothing else, unless it names an error."""
     content = step.get("content")
     if type(content) is not list:
         return step if step.get("error") else None
