@@ -10,7 +10,7 @@ providers, which are for callers.
 - `summarizers.py`: summaries by a model in a replay, and their cost; `cli/summary_options.py` has the options
 - `validity.py`: an oracle that reports what a provider would reject; it shares no code with the view it checks
 - `validity_rules/`: the rules of the oracle, one idea a file
-- `dialects.py`, `odd_parts.py`: the oracle's own reader of messages
+- `dialects.py`, `items.py`, `odd_parts.py`: the oracle's own reader of messages
 - `rank.py`: a judge of who may say what in a view
 - `authors.py`: what the oracle knows of messages that no user wrote
 - `strangers.py`: texts of a view that no message of its history holds

@@ -36,10 +36,7 @@ def test_options_that_cannot_work_fail_at_construction(options, message):
         BackscrollPlugin(**options)
 
 
-def test_a_provider_that_keeps_the_history_is_refused():
-    with pytest.raises(ConfigurationError, match="provider keeps the history"):
-        plugin_of().model(Gemini(model="gemini-3.5-flash", use_interactions_api=True))
-
+def test_a_request_whose_history_the_provider_keeps_is_refused():
     async def send() -> None:
         async for _ in (
             plugin_of().model(Scripted(chat)).generate_content_async(LlmRequest(previous_interaction_id="i"))

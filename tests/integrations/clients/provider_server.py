@@ -17,6 +17,7 @@ _PATHS = {
     "/v1/messages": "anthropic",
     "/v1/chat/completions": "chat",
     "/v1/responses": "responses",
+    "/v1/interactions": "interactions",  # of google-genai 3; before, it was another version of the API
     "/v1beta/interactions": "interactions",
 }
 _NOT_OF_FAKES = ("stream", "stream_options", "generationConfig")

@@ -10,6 +10,7 @@ from google.adk.models.llm_response import LlmResponse
 
 from backscroll.notices import warn
 
+_CHAINS = "use_interactions_api"
 Send = Callable[[BaseLlm, LlmRequest, bool], AsyncGenerator[LlmResponse, None]]
 """Sends a request to a model. The flag: streamed."""
 
@@ -18,6 +19,8 @@ def managed_model(model: BaseLlm, send: Send) -> BaseLlm:
     """Return a model of the same class whose requests a function sends to the given model.
 
     The framework asks for the class of a model to know whether it pairs calls by id, so it must not be another one.
+    Where the agent's model has `use_interactions_api` on, the framework continues each interaction by its id, with what
+    is new alone. So it is off there and stays on in the given model, which gets whole views to send.
 
     Args:
         model: The model. It is not changed.
@@ -39,7 +42,7 @@ def managed_model(model: BaseLlm, send: Send) -> BaseLlm:
         return model.connect(llm_request)
 
     kind = type(model)
-    made = model.model_copy()
+    made = model.model_copy(update={_CHAINS: False} if hasattr(model, _CHAINS) else None)
     made.__class__ = type(
         f"Managed{kind.__name__}",
         (kind,),

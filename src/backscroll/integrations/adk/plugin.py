@@ -14,7 +14,7 @@ from backscroll.integrations.adk.conversation import ADKConversation
 from backscroll.integrations.adk.managed_model import managed_model
 from backscroll.integrations.adk.noted_requests import NotedRequests, key_of
 from backscroll.integrations.adk.recall_tool import RecallTool
-from backscroll.integrations.adk.refusals import refuse_model, refuse_options
+from backscroll.integrations.adk.refusals import refuse_options
 from backscroll.integrations.adk.sending import Sending
 from backscroll.integrations.conversations import MOST, Conversations
 
@@ -57,12 +57,8 @@ class BackscrollPlugin(BasePlugin):
 
         Args:
             model: The model that answers, or its name.
-
-        Raises:
-            ConfigurationError: Its provider keeps the history.
         """
         found = LLMRegistry.new_llm(model) if isinstance(model, str) else model
-        refuse_model(found)
         return managed_model(found, self._sending.send)
 
     def conversation(self, session: Session, agent: BaseAgent | str, branch: str | None = None) -> ADKConversation:

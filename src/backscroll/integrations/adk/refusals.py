@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 
@@ -25,19 +24,6 @@ def refuse_options(options: Mapping[str, Any]) -> None:
     for name, reason in _UNUSABLE.items():
         if options.get(name) is not None:
             raise ConfigurationError(f"`{name}` cannot be used with Google ADK: {reason}")
-
-
-def refuse_model(model: BaseLlm) -> None:
-    """Refuse a model whose provider keeps the history.
-
-    Raises:
-        ConfigurationError: It does.
-    """
-    if getattr(model, "use_interactions_api", False):
-        raise ConfigurationError(
-            "with `use_interactions_api` the provider keeps the history, so that requests hold only what is new and "
-            "Backscroll has nothing to choose from: leave it off"
-        )
 
 
 def refuse_app(context: InvocationContext) -> None:
@@ -66,5 +52,5 @@ def refuse_chained(request: LlmRequest) -> None:
     if request.previous_interaction_id is not None:
         raise ConfigurationError(
             "a request with `previous_interaction_id` holds only what is new, since the provider keeps the history: "
-            "use a model without the Interactions API"
+            "leave it out, so that the request holds a whole view"
         )
