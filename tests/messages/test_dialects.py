@@ -23,7 +23,7 @@ CUT, EMPTY, NO_TEXT, TWICE = "cut_arguments", "empty_text", "result_not_text", "
 HEALS = {
     "OpenAI chat": {EMPTY, NO_TEXT, CUT},
     "Gemini": {EMPTY, NO_TEXT, CUT},
-    "Gemini Interactions": {EMPTY, NO_TEXT, CUT},
+    "Gemini Interactions": {EMPTY, NO_TEXT, CUT, "reasoning_alone"},
     "Bedrock Converse": {EMPTY, NO_TEXT, CUT, TWICE},
     "OpenAI Responses": {EMPTY, NO_TEXT, CUT, "reasoning_alone"},
     "Anthropic": {EMPTY, NO_TEXT, CUT, TWICE},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll import ContextManager, MessageError
+from backscroll import BackscrollWarning, ContextManager, MessageError
 from backscroll.integrations.clients import interactions_request
 from backscroll.messages.counted import Counted
 from backscroll.messages.dialects import dialect_of, dialect_of_block
@@ -118,3 +118,15 @@ def test_usage_of_an_interaction_is_that_of_its_first_turn():
     finished = {"event_type": "interaction.completed", "interaction": interaction(usage=usage)}
     assert read_usage(finished) == Counted(10, 50, 0, 10)
     assert read_usage({"event_type": "step.stop", "index": 0}) is None
+
+
+def test_thought_before_an_answer_of_nothing_leaves_with_it():
+    """The blank text cannot be sent, and the signature holds for what is behind its thought."""
+    context = ContextManager(tokenizer=count_quarter)
+    blank = {"type": "model_output", "content": [{"type": "text", "text": ""}]}
+    context.append(ASKED, interaction(THOUGHT, blank), ASKED)
+    with pytest.warns(BackscrollWarning, match="cannot be sent as it is"):
+        view = context.get_messages_for_request()
+    steps = interactions_request(view)["input"]
+    assert [step["type"] for step in steps] == ["user_input", "model_output", "user_input"]  # a line between the two
+    assert THOUGHT["signature"] not in str(steps)

@@ -207,6 +207,8 @@ class Situations:
 
     def reasoning_alone(self) -> list[Message]:
         item = {"type": "reasoning", "id": f"rs_{self.name()}", "summary": [], "encrypted_content": "e" * 40}
+        if self.dialect == "interactions":
+            item = {"type": "thought", "signature": item["id"]}
         return [self.question(), {"role": "assistant", "content": [item]}, self.question("again")]
 
     def not_text(self) -> list[Message]:
@@ -297,6 +299,6 @@ NOT_IN = {
     "bedrock": (*_SERVER, "reasoning_alone", *_RANK),
     "responses": _SERVER,
     "gemini": (*_SERVER, "reasoning_alone", "not_text", *_RANK),
-    "interactions": ("paused", "reasoning_alone", *_RANK),
+    "interactions": ("paused", *_RANK),
 }
 """What a dialect has not."""

@@ -111,6 +111,8 @@ def lone_surrogate(talk: MessageFactory) -> Case:
 
 def reasoning_alone(talk: MessageFactory) -> Case:
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "b3BhcXVl"}
+    if talk.dialect == "interactions":
+        thought = {"type": "thought", "signature": "rs_1"}
     return [go(talk), {"role": "assistant", "content": [thought]}, talk.say("user", "again")], ["again"], ["rs_1"]
 
 
@@ -144,7 +146,7 @@ def data_twice(talk: MessageFactory) -> Case:
 
 ONLY: dict[str, tuple[str, ...]] = {
     "server_pair": ("anthropic", "interactions"),
-    "reasoning_alone": ("responses",),
+    "reasoning_alone": ("responses", "interactions"),
     "result_not_text": ("openai", "responses", "anthropic", "bedrock", "gemini", "interactions"),
 }
 """The dialects of rules that not all of them have."""

@@ -178,6 +178,14 @@ def _result_as_text(step: Block) -> Block:
     return step if _is_taken(step.get("result")) else as_json(step, "result")
 
 
+def _without_lone_thought(message: Message) -> Message:
+    """Leave thoughts out at the end of the steps: what they led to is missing, or said nothing."""
+    left = message.get("content")
+    while type(left) is list and left and kind_of(left[-1]) == "thought":
+        left = left[:-1]
+    return message if left is message.get("content") else {**message, "content": left}
+
+
 def _refused(step: Block) -> tuple[str, Any] | None:
     if kind_of(step) != "function_result" or _is_taken(step.get("result")):
         return None
@@ -259,6 +267,7 @@ INTERACTIONS = Dialect(
         Heal("cut_arguments", ("function_call",), _object_arguments),
         Heal("empty_text", ("function_result",), _said_result),
         Heal("result_not_text", ("function_result",), _result_as_text),
+        Heal("reasoning_alone", (), _without_lone_thought),
     ),
     refuses=_refused,
     sendable=_sendable,
