@@ -94,7 +94,7 @@ TESTS_lowest-own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli
   stores/test_offloading stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
 # their clients are newer, or they read what an MCP server says
 TESTS_lowest-own += tests/integrations/proxy $(addprefix --ignore=tests/integrations/proxy/test_,$(addsuffix .py, \
-  agents agent_messages recall single_requests))
+  agents agent_messages recall recall_failures single_requests))
 TESTS_lowest-mcp := tests/integrations/mcp
 TESTS_lowest-hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
 TESTS_lowest-frameworks := $(addprefix tests/integrations/,$(FRAMEWORKS))

@@ -13,7 +13,7 @@ requests, go on byte for byte.
 - `competing.py`      settings by which a provider shortens a conversation, so that it is left alone
 - `conversation.py`   one conversation; `lines.py` which one a request belongs to
 - `agent.py`          which agent sends a request
-- `own_reasoning.py`  what the model thought in answers to one conversation
+- `seals.py`          by which reasoning is known again
 - `protocol.py`       what the proxy has to know of an API; `anthropic.py` and `openai.py` know it
 - `request_body.py`   the client's bytes with other messages, `seen.py` what need not be read again
 - `unpacking.py`      bodies that a client compressed

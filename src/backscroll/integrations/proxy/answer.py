@@ -1,4 +1,4 @@
-"""What an answer says of its request, read from a copy of its bytes: usage, seals of reasoning, refusals."""
+"""What an answer says of its request, read from a copy of its bytes: usage, reasoning left out, refusals."""
 
 import json
 import re
@@ -13,10 +13,8 @@ of answers with images; more would let one answer hold up all others for more th
 """
 _ERROR = 64_000
 """Bytes of an error that are read: its first words say whether the request is too long."""
-_NOTED = re.compile(rb'"(?:usage|input_transformations|stop_reason|error|signature|redacted_thinking)"')
+_NOTED = re.compile(rb'"(?:usage|input_transformations|stop_reason|error)"')
 """What an event that matters holds. No other event is parsed."""
-_MOST_SEALS = 1_000
-"""Seals of one answer that are kept; models think some ten times. More would let a provider fill the memory."""
 _KEPT = ("usage", "input_transformations", "diagnostics", "stop_reason")
 
 
@@ -56,10 +54,7 @@ class AnswerReader:
             self._buffer.clear()
 
     def response(self) -> dict[str, Any] | None:
-        """Return what `observe_response` reads, once the answer has ended; `None` if it has no usage.
-
-        Of the content of a stream it has reasoning alone, as its seals.
-        """
+        """Return what `observe_response` reads, once the answer has ended; `None` if it has no usage."""
         if not self.is_stream and self._buffer:
             found = parsed(bytes(self._buffer))
             return found if found is not None and found.get("usage") is not None else None
@@ -89,22 +84,10 @@ class AnswerReader:
         elif kind == "message_delta":
             delta = event.get("delta")
             self._add({**(delta if isinstance(delta, dict) else {}), **event})
-        elif kind in ("content_block_start", "content_block_delta"):
-            self._note_seal(event.get("content_block") or event.get("delta"))
         elif isinstance(event.get("response"), dict):
-            self._event = event["response"] if event["response"].get("usage") else self._event
+            self._event = event if event["response"].get("usage") else self._event
         elif event.get("usage"):
             self._event = event
-
-    def _note_seal(self, piece: Any) -> None:
-        """Keep the end of a block of thinking, or one that can be read by its provider alone."""
-        kind = piece.get("type") if isinstance(piece, dict) else None
-        if kind == "signature_delta":
-            piece = {**piece, "type": "thinking"}
-        elif kind != "redacted_thinking":
-            return
-        if len(found := self._noted.setdefault("content", [])) < _MOST_SEALS:
-            found.append(piece)
 
     def _add(self, found: dict[str, Any]) -> None:
         for key in _KEPT:

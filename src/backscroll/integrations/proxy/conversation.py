@@ -2,7 +2,8 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -14,14 +15,14 @@ from backscroll.integrations.following import COMPARED
 from backscroll.integrations.proxy.agent import Agent
 from backscroll.integrations.proxy.noting import NotingTranslation
 from backscroll.integrations.proxy.offered_recall import has_recall, wording_of
-from backscroll.integrations.proxy.own_reasoning import OwnReasoning, seals_in
 from backscroll.integrations.proxy.recall_form import NAME
+from backscroll.integrations.proxy.seals import seals_in
 from backscroll.integrations.proxy.shown import Shown
 from backscroll.integrations.proxy.spelling import Spelling
 from backscroll.integrations.translation import Translation
 from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import Operation
-from backscroll.session.past import lane_as_it_is
+from backscroll.session.past import get_messages, get_rewound, lane_as_it_is
 from backscroll.session.request import prepare
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter
@@ -49,12 +50,13 @@ class ProxiedConversation(Conversation[Any]):
         """What was sent last."""
         self.spelling: Spelling = Spelling()
         """Writes its views."""
-        self.reasoning: OwnReasoning = OwnReasoning()
-        """What the model thought in answers to its requests."""
+        self._seals: dict[int, None] = {}
+        """The seals of reasoning that was loaded. Also what is stored, once `_has_seals` is true."""
         self.offers_recall: bool = False
         """Whether its requests have our recall tool, as the first one had."""
         self._stored_as: str | None = options.get("session") if options.get("store") is not None else None
         """Its name in the store. `None`: it is in memory."""
+        self._has_seals = self._stored_as is None
         numbered = NUMBER.search(str(options.get("session", "")))
         self._is_branch = numbered is not None and numbered[0].startswith("~")
         """Whether it may have begun as another conversation did, of which a view left something out."""
@@ -154,6 +156,9 @@ class ProxiedConversation(Conversation[Any]):
             known, self._spelled = self._spelled, array("q")  # if this fails, all is compared next time
             older = max(0, len(known) - COMPARED)  # the newest are compared in any case: marks move there
             same = 0 < len(known) <= len(spelled) and known[:older] == array("q", spelled[:older])
+            pairs = enumerate(zip(known[older:], spelled[older:], strict=False), older) if same else ()
+            new = next((at for at, (one, other) in pairs if one != other), min(len(known), len(spelled)) if same else 0)
+            self._seals |= dict.fromkeys(self._seals_in(history[new:]))
             steps = self._requested(history, call._replace(first=not same), self._request_if_edited)
             view = await run_async_each(self._opened, steps)
             self._spelled = array("q", spelled)
@@ -190,11 +195,28 @@ class ProxiedConversation(Conversation[Any]):
         begins = 0 if lane.view.prompt is None else 1
         return with_indexes(lane.view, state.history.branch.position)[begins:]
 
-    def foreign_reasoning(self, history: Sequence[Any]) -> list[int]:
-        """Return the seals of new reasoning in a request that no answer to this conversation had."""
-        known = self.messages if self.continued_by(history) else self.in_common(history)
-        new = seals_in(self._translation.to_message(each) for each in history[known:])
-        return [seal for seal in new if self.reasoning.was_over_view(seal) is None]
+    async def new_seals(self, history: Sequence[Any]) -> list[int]:
+        """Return the seals of new reasoning in a request; none if reasoning is left out in any case."""
+        if self._shares:
+            return []
+        if self.continued_by(history):
+            return self._seals_in(history[self.messages :])
+        known = self.in_common(history) if self.messages else (await self.stored_in_common(history))[0]
+        return self._seals_in(history[known:])
+
+    async def seals(self) -> AbstractSet[int]:
+        """Return the seals of all reasoning that it holds, or held before it was rewound."""
+        if not self._has_seals:
+            self._seals.update(await run_async_each(self._opened, self._stored_seals()))
+            self._has_seals = True
+        return self._seals.keys()
+
+    def _stored_seals(self) -> Generator[Operation[Any], Any, dict[int, None]]:
+        stored, rewound = (yield get_messages(self._session)), (yield get_rewound(self._session))
+        return dict.fromkeys(seals_in([*rewound, *stored]))
+
+    def _seals_in(self, natives: Iterable[Any]) -> list[int]:
+        return seals_in(map(self._translation.to_message, natives))
 
     async def branches_from(self, other: "ProxiedConversation", *, is_edited: bool) -> None:
         """Note that this conversation, which holds nothing yet, begins as another one does.

@@ -91,7 +91,7 @@ class Exchange:
         """
         spelled = list(map(self._protocol.spelling, self._natives))
         view = await self.conversation.view_for(self._natives, spelled, self._call)
-        self._views, self.conversation.reasoning.is_read = self.conversation.views, False
+        self._views = self.conversation.views
         if self._held is None:  # a shorter view is no request before
             self._held = self.conversation.held
         texts = None if view is None else self._texts(view)
@@ -134,14 +134,12 @@ class Exchange:
     def answered(self, response: dict[str, Any] | None, rejection: Exception | None) -> None:
         """Record what the provider said of the request.
 
-        No figure is recorded of a view that is not the newest: it would be taken for another request's.
+        Nothing is recorded of a view that is not the newest: the figures would be taken for another request's.
 
         Args:
             response: What `observe_response` reads. `None`: the answer says nothing.
             rejection: The event of a stream by which it refused the request as too long. The client asks again.
         """
-        if response is not None:
-            self.conversation.reasoning.note(self._protocol.recall.said(response), over_view=self.is_rewritten)
         if self.conversation.views != self._views:
             return
         if rejection is not None:

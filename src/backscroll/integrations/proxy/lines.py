@@ -109,14 +109,18 @@ class Lines:
         return branch
 
     async def _mixes(self, group: str, name: str, history: Sequence[Any]) -> bool:
-        """Return whether what is new in a request holds reasoning of an answer to another conversation, and a view was
-        made of one of the two: then the reasoning is bound to something else than what will be sent.
+        """Return whether what is new in a request holds reasoning that another conversation has, and a view was made of
+        one of the two: then it is no answer to this one, and bound to something else than what will be sent.
         """
-        conversation = self._conversations.get(name)
-        foreign = conversation.foreign_reasoning(history)
-        others = [each.reasoning.was_over_view(seal) for seal in foreign for _, each in self._open(group)]
-        is_foreign = False in others or (bool(foreign) and conversation.reasoning.is_read)
-        return any(others) or (is_foreign and await conversation.is_edited())
+        conversation = self._conversations.get(name)  # first: in memory a name without one is dropped
+        others = [each for each in {*dict(self._open(group)), *self._closed(group)} if each != name]
+        new = set(await conversation.new_seals(history)) if others else ()
+        for other in map(self._conversations.get, others if new else ()):
+            if not (await other.seals()).isdisjoint(new) and (
+                await other.is_edited() or await conversation.is_edited()
+            ):
+                return True
+        return False
 
     async def _name_of(self, group: str, history: Sequence[Any], agent: Callable[[], Agent]) -> tuple[str, bool]:
         await self._read_names()
