@@ -15,7 +15,7 @@ from backscroll import ConfigurationError, ConflictError, ContextManager, Corrup
 from backscroll.ports import Record
 from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.jsonl import JsonlStore, lines
-from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked
+from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, LogFile, locked
 from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.jsonl.index import Index
 from tests.stores.programs import appended, differs, record
@@ -234,6 +234,24 @@ def test_many_writers_begin_sessions_of_a_new_folder_at_once(tmp_path):
         assert list(stores[0].verify()) == []
         for store in stores:
             store.close()
+
+
+class BegunMeanwhile(CommitCounter):
+    """The counter of a session that another process begins just before it is read."""
+
+    def read(self):
+        folder = Path(self.path).parent
+        if not list(folder.glob("*.jsonl")):
+            other = JsonlStore(folder)
+            appended(other, "s", 2)
+            other.close()
+        return super().read()
+
+
+def test_session_that_begins_between_two_looks_is_whole(tmp_path):
+    log = LogFile(str(tmp_path / file_name("s")), "s")
+    log.guard = BegunMeanwhile(log.path)
+    assert log.refresh().commits == 1
 
 
 def test_sessions_are_listed_in_the_order_of_their_beginning(tmp_path):

@@ -100,13 +100,15 @@ class LogFile:
             CorruptionError: acknowledged appends are missing.
         """
         try:
-            seen = _seen(os.stat(self.path))
+            seen: _Seen | None = _seen(os.stat(self.path))
         except FileNotFoundError:
             self.forget()
-            if acknowledged := self.guard.read():
+            if not (acknowledged := self.guard.read()):
+                return self.index
+            if not os.path.exists(self.path):
                 raise CorruptionError(self.lost(acknowledged)) from None
-            return self.index
-        if sure or not self._sound or seen != self._seen or self.index.whole != seen[2]:
+            seen = None  # another process began the session between the two looks
+        if seen is None or sure or not self._sound or seen != self._seen or self.index.whole != seen[2]:
             self._look()
         return self.index
 
