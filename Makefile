@@ -41,7 +41,7 @@ demo: $(DEMO_READY) ## run a session of real tools over this tree, kill it in th
 # The rooms that need no framework and no server, in an environment of 180 MB: what one runs after each change.
 QUICK := build/quick
 CORE := messages tokens history view compaction recall session manager
-ENOUGH := -n 2 --dist worksteal -m "not long and not clients and not server and not peer"
+ENOUGH = -n $(WORKERS) --dist worksteal -m "not long and not clients and not server and not peer"
 $(QUICK)/.ready: requirements-quick.lock pyproject.toml
 	@echo "setting up $(QUICK) with $(PYTHON)"
 	@rm -rf $(QUICK) && "$(PYTHON)" -m venv $(QUICK)
@@ -61,10 +61,12 @@ room: ## test one room: make room R=view; rooms above the core need all of .venv
 	@$(MAKE) --no-print-directory $(ROOM_READY)
 	$(dir $(ROOM_READY))bin/python -m pytest $(ENOUGH) tests/$(R)
 
+# Of two cores: a quarter of the time a test waits for a program that it started. Two workers take 5:00, three 4:12.
+WORKERS := 3
 # Tests start many programs: with bytecode, also where the environment forbids to write it, each starts in half the time.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 
 # `make check` runs these and the wheel's.
 TYPING := tests/typing
