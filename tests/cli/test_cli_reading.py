@@ -133,10 +133,9 @@ def test_reading_command_names_what_is_no_store(tmp_path, arguments, make):
     assert (place.read_bytes() if place.is_file() else contents(place)) == before
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_read_only_store_refuses_changes(place):
-    """A store that was opened for reading says so where something is to be changed."""
-    if place.is_dir():
-        pytest.skip("a folder has no such mode")
+    """A store that was opened for reading says so where something is to be changed. A folder has no such mode."""
     with pytest.raises(ConfigurationError, match="opened with `read_only`: open it without"):
         SqliteStore(place, read_only=True).delete("s")
 

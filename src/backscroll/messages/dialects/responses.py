@@ -36,13 +36,18 @@ from backscroll.messages.dialects.response_items import (
     is_envelope,
     is_item,
 )
-from backscroll.messages.parts import Block, CallId, Inner, Media, Message, Part, Path, compact, kind_of
+from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message, Part, Path, compact, kind_of
 
 _OF_ITEMS = frozenset(("created_by", "parsed_arguments"))
 _NULLABLE_OF = {"image_generation_call": ("result",), "code_interpreter_call": ("code", "outputs")}
 """Keys of items that a request requires, also with a null."""
 _WRITTEN = frozenset(("arguments", "input", "tools", "error"))
 """JSON written by a model or the caller, and errors, whose nulls a request requires."""
+_GIVEN_AS: dict[str, tuple[str, Form]] = {
+    "function_call": ("arguments", "arguments"),
+    "custom_tool_call": ("input", "string"),
+}
+"""Where the calls of the caller's own tools have their text, and its form."""
 _TEXT_OF = {
     "local_shell_call": ("action", "local_shell"),
     "shell_call": ("action", "shell"),
@@ -83,30 +88,12 @@ def read_item(item: Item, path: Path, inner: Inner) -> list[Part] | None:
 def _call(item: Item, path: Path, call: CallId) -> Part:
     kind, name = item["type"], item.get("name")
     name = name if type(name) is str else None
-    if kind == "function_call":
-        arguments = item.get("arguments")
-        if type(arguments) is str:
-            return Part(kind="call", path=(*path, "arguments"), text=arguments, form="arguments", id=call, name=name)
-        return Part(
-            kind="call",
-            path=(*path, "arguments"),
-            text="" if arguments is None else compact(arguments),
-            form="fixed",
-            id=call,
-            name=name,
-        )
-    if kind == "custom_tool_call":
-        text = item.get("input")
-        if type(text) is str:
-            return Part(kind="call", path=(*path, "input"), text=text, form="string", id=call, name=name)
-        return Part(
-            kind="call",
-            path=(*path, "input"),
-            text="" if text is None else compact(text),
-            form="fixed",
-            id=call,
-            name=name,
-        )
+    if kind in _GIVEN_AS:
+        key, form = _GIVEN_AS[kind]
+        value = item.get(key)
+        if type(value) is not str:
+            value, form = "" if value is None else compact(value), "fixed"
+        return Part(kind="call", path=(*path, key), text=value, form=form, id=call, name=name)
     key, tool = _TEXT_OF.get(kind, ("arguments", name))
     key = "actions" if kind == "computer_call" and item.get("actions") else key
     asked = item.get(key)
