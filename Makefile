@@ -61,19 +61,19 @@ room: ## test one room: make room R=view; rooms above the core need all of .venv
 	@$(MAKE) --no-print-directory $(ROOM_READY)
 	$(dir $(ROOM_READY))bin/python -m pytest $(ENOUGH) tests/$(R)
 
-# Of two cores: a quarter of the time a test waits for a program that it started. Two workers take 5:00, three 4:12.
+# Of two cores: a quarter of the time a test waits for a program that it started, so a third worker saves a sixth.
 WORKERS := 3
 # Tests start many programs: with bytecode, also where the environment forbids to write it, each starts in half the time.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 -m 'not long and not clients and not frameworks'
 
 # `make check` runs these and the wheel's.
 TYPING := tests/typing
 test-long: export PYTHONDONTWRITEBYTECODE :=
 test-long: $(READY) ## run the tests that `make test` leaves out because they take long
 	HYPOTHESIS_PROFILE=longer $(BIN)/python -m pytest -n 2 --dist worksteal -m 'hypothesis and not long and not clients'
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long $(addprefix --ignore=,$(TESTS_lowest-frameworks) $(TYPING) tests/project/test_wheel.py)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m 'long or frameworks' $(addprefix --ignore=,$(TESTS_lowest-frameworks) $(TYPING) tests/project/test_wheel.py)
 
 # Environments of their own, each with a lock file: what does not resolve together with the rest, and the lowest versions
 # that pyproject.toml allows. The SDK of MCP, the hosts and the frameworks would lift those of the rest.
@@ -114,7 +114,7 @@ build/environments/%/.ready: $(READY) environments/%.lock pyproject.toml
 test-extras: $(addprefix test-extras-,long $(ENVIRONMENTS)) ## run the tests of extras in environments of their own
 test-extras-long: export PYTHONDONTWRITEBYTECODE :=
 test-extras-long: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m long $(TESTS_lowest-frameworks)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'long or frameworks' $(TESTS_lowest-frameworks)
 test-extras-%: export PYTHONDONTWRITEBYTECODE :=
 test-extras-%: build/environments/%/.ready
 	build/environments/$*/bin/python -m pytest -n 2 --dist worksteal $(TESTS_$*)
@@ -140,7 +140,7 @@ check: $(READY) ## lint, format, types, import contracts, pictures, tables, gene
 	$(BIN)/python docs/write_commands.py --check
 	$(BIN)/python docs/write_sync_manager.py --check
 	$(BIN)/python -m sphinx $(SPHINX)
-	$(BIN)/python -m pytest -m 'long or not long' tests/project/test_wheel.py
+	$(BIN)/python -m pytest -m long tests/project/test_wheel.py
 	$(BIN)/python -m pytest -m long $(TYPING)
 
 # Each warning is an error: a link that leads nowhere, a page that no other one names, a name that is not documented.

@@ -148,6 +148,7 @@ def _rules(chance: random.Random) -> list[Fact]:
 
 def _turn(chance: random.Random, fact: Fact, *, first: bool) -> Turn:
     value = _value(chance, fact)
+    choice: Sequence[str]
     if chance.random() < OTHER:
         choice = fact.phrasings.other
     elif first or (chance.random() < PLAINLY and not fact.is_rule):

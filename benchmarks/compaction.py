@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sessions import endless, source
 
@@ -24,7 +25,7 @@ Times = tuple[list[float], list[float]]
 """Milliseconds of each compaction, and of counting the view before it."""
 
 
-def run(messages: list[dict], budget: int, wanted: int, batches: bool) -> Times:
+def run(messages: list[dict[str, Any]], budget: int, wanted: int, batches: bool) -> Times:
     """Feeds a session until `wanted` compactions were made, the first one left out: it warms caches."""
     heard: list[str] = []
     manager = ContextManager(
@@ -33,7 +34,7 @@ def run(messages: list[dict], budget: int, wanted: int, batches: bool) -> Times:
     stream, count = endless(messages), resolve("auto").count
     spent: list[float] = []
     floors: list[float] = []
-    view: list[dict] = []
+    view: list[dict[str, Any]] = []
     while len(spent) <= wanted:
         heard.clear()
         start = time.process_time()
@@ -48,7 +49,7 @@ def run(messages: list[dict], budget: int, wanted: int, batches: bool) -> Times:
     return spent[1:], floors[1:]
 
 
-def counting(view: list[dict], count: Callable[[str], int]) -> float:
+def counting(view: list[dict[str, Any]], count: Callable[[str], int]) -> float:
     """Milliseconds to count every text of a view."""
     texts = [part.text for message in view for part in read_message(message).parts if part.text]
     start = time.process_time()

@@ -119,7 +119,7 @@ def main() -> None:
     given = parser.parse_args()
     given.only = available(given.only.split(","))
     rows = kept(given.json)
-    there = {(row["set"], row["name"], str(row["budget"]), row["who"]) for row in rows}
+    there: set[tuple[str, ...]] = {(row["set"], row["name"], str(row["budget"]), row["who"]) for row in rows}
     with ProcessPoolExecutor(given.jobs) as pool:
         running = [pool.submit(measured, job) for job in jobs(given, there)]
         for number, done in enumerate(as_completed(running), 1):

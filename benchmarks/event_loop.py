@@ -60,7 +60,8 @@ def text_of(kind: str, size: int) -> str:
 def rows_of(size: int) -> list[Message]:
     """A value of so many bytes as JSON."""
     rng = random.Random(7)
-    rows, length = [], 0
+    rows: list[Message] = []
+    length = 0
     while length < size:
         number = len(rows)
         row = {"id": rng.randrange(10**9), "name": f"item_{number}", "path": f"/srv/data/{number}.parquet"}

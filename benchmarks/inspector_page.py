@@ -150,8 +150,8 @@ def measured(path: Path) -> Iterator[tuple[str, float, float]]:
         metrics.send("Performance.enable", {"timeDomain": "threadTicks"})  # CPU, not what the clock says meanwhile
 
         def taken() -> float:
-            return next(each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]
-                        if each["name"] == "TaskDuration")  # fmt: skip
+            return float(next(each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]
+                        if each["name"] == "TaskDuration"))  # fmt: skip
 
         held: list[Any] = []
 

@@ -85,7 +85,7 @@ class MeasuredThreads(ThreadPoolExecutor):
         super().__init__()
         self.taken: list[float] = []
 
-    def submit(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> "Future[Any]":
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> "Future[Any]":
         """Run what `asyncio.to_thread` asks for."""
         tool = isinstance(call, partial) and getattr(call.args[0], "__name__", "") == "answer"
         return super().submit(partial(self._measured, call) if tool else call, *arguments, **named)
@@ -100,11 +100,13 @@ class MeasuredThreads(ThreadPoolExecutor):
 
 async def searched(archive: Archive) -> tuple[list[float], list[float], str]:
     """Seconds of the searches until all is there, of those after, and what the first says of how far it is."""
-    threads, answers = MeasuredThreads(), []
+    threads = MeasuredThreads()
+    answers: list[str] = []
     asyncio.get_running_loop().set_default_executor(threads)
     async with Client(make_server(archive)) as client:
         while not answers or "under way" in answers[-1]:
-            answers.append((await client.call_tool("search", {"query": QUERIES[0]})).content[0].text)
+            said: Any = (await client.call_tool("search", {"query": QUERIES[0]})).content[0]
+            answers.append(said.text)
         first, threads.taken = threads.taken, []
         for query in QUERIES[1:] * 3:
             await client.call_tool("search", {"query": query})
@@ -127,7 +129,8 @@ def in_process(kind: str, place: Path, logs: Path, what: str) -> dict[str, float
     """What a new process measures."""
     command = [sys.executable, __file__, "--child", what, kind, str(place), str(logs)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def main() -> None:

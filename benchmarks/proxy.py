@@ -110,7 +110,8 @@ def conversation(messages: Sequence[dict[str, Any]], size: int, steps: int) -> l
 
 def _waits(messages: Sequence[dict[str, Any]]) -> bool:
     """Whether a call at the end has no result yet."""
-    calls = next((each for each in reversed(messages) if each["role"] == "assistant"), {}).get("tool_calls") or ()
+    newest: dict[str, Any] = next((each for each in reversed(messages) if each["role"] == "assistant"), {})
+    calls = newest.get("tool_calls") or ()
     answered = {each.get("tool_call_id") for each in islice(reversed(messages), len(calls))}
     return any(call["id"] not in answered for call in calls)
 

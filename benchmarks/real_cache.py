@@ -62,7 +62,8 @@ class Ours(InMemory):
 
 def inspected(manager: Any) -> list[tuple[float, int]]:
     """Return of each request what the inspector says that a cache holds of it, and its tokens."""
-    replay, found = LogReplay(manager._session), {}
+    replay = LogReplay(manager._session)
+    found: dict[Any, Any] = {}
     while steps := run_sync(manager._opened, replay.advance(_EVENTS)):
         found |= {step.at: (float(step.kept), sum(step.parts.values())) for step in steps}
     return [found[at] for at in sorted(found)]

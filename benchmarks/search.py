@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from backscroll.history.codec import Codec
 from backscroll.history.log import MessageAdded
@@ -54,7 +55,7 @@ def filled(index: Index, texts: Iterator[Source], number: int) -> float:
     return time.process_time() - start
 
 
-def asked(make: Callable[[], Index]) -> list[float]:
+def asked(make: Callable[[], Any]) -> list[float]:
     """Milliseconds of each query, asked of what is made for it."""
     found = []
     for query in QUERIES:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from peers.base import Keeper, Peer
 from peers.catalog import KEEPERS, PEERS, keeper, peer, versions
 from sessions import recorded
 
@@ -174,6 +175,7 @@ def emptied(folder: Path) -> Path:
 def machine(rows: Sequence[Row]) -> Row:
     """What it ran on."""
     seen = {row["peer"] for row in rows}
+    classes: list[type[Peer] | type[Keeper]]
     classes = [*(peer(one) for one in PEERS if one in seen), *(keeper(one) for one in KEEPERS if one in seen)]
     return {
         "python": platform.python_version(),

@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from page import put
-from sessions import recorded
-from step_floor import copied, fresh, spread, steps_of
+from sessions import fresh, recorded, steps_of
+from step_floor import copied, spread
 
 from backscroll import AsyncContextManager, ContextManager
 from backscroll.messages import read_message

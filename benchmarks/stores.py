@@ -163,16 +163,16 @@ def places(address: str | None) -> list[Place]:
         found.append(
             Place(
                 f"sqlite {durability}",
-                lambda folder, durability=durability: SqliteStore(folder / "ours.db", durability),
-                lambda folder, durability=durability: SqliteFloor(folder / "bare.db", durability),
+                lambda folder, durability=durability: SqliteStore(folder / "ours.db", durability),  # type: ignore[misc]  # mypy infers no lambda with defaults
+                lambda folder, durability=durability: SqliteFloor(folder / "bare.db", durability),  # type: ignore[misc]  # mypy infers no lambda with defaults
             )
         )
     for durability in ("full", "normal"):
         found.append(
             Place(
                 f"jsonl {durability}",
-                lambda folder, durability=durability: JsonlStore(folder / "ours", durability),
-                lambda folder, durability=durability: FileFloor(folder / "bare", durability),
+                lambda folder, durability=durability: JsonlStore(folder / "ours", durability),  # type: ignore[misc]  # mypy infers no lambda with defaults
+                lambda folder, durability=durability: FileFloor(folder / "bare", durability),  # type: ignore[misc]  # mypy infers no lambda with defaults
             )
         )
     if address is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from page import grid
+from peers.base import Keeper, Peer
 from peers.catalog import KEEPERS, PEERS, keeper, peer
 
 Row = dict[str, Any]
@@ -185,7 +186,8 @@ def setups(found: Found) -> str:
     """Who was measured, and how each was set up."""
     rows = []
     stepping, keeping = measured(found, PEERS, "steps", "cost"), measured(found, KEEPERS, "append", "resume")
-    for kind in [*map(peer, stepping), *map(keeper, keeping)]:
+    kinds: list[type[Peer] | type[Keeper]] = [*map(peer, stepping), *map(keeper, keeping)]
+    for kind in kinds:
         rows.append([kind.name, f"{kind.package} {found['versions'][kind.package]}", kind.about])
     return grid(["", "package", "set up"], dict.fromkeys(map(tuple, rows)))
 

@@ -61,7 +61,7 @@ def name_of(who: Who) -> str:
 
 def share(some: list[Row], key: str = "done") -> float:
     """Return the share of tasks that were done."""
-    return sum(row[key] for row in some) / sum(row["tasks"] for row in some)
+    return float(sum(row[key] for row in some) / sum(row["tasks"] for row in some))
 
 
 def mean(some: list[Row], key: str = "done") -> float:

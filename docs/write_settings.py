@@ -9,14 +9,19 @@ Nothing about an option may be stated here: what is in no model of settings is n
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from backscroll.integrations.amplifier import settings as amplifier
-from backscroll.integrations.settings import rows
+from backscroll.integrations.settings import SettingsModel, rows
 from backscroll.integrations.strands import settings as strands
 
 DOCS = Path(__file__).resolve().parent / "integrations"
-PAGES = {"amplifier.md": ("option", amplifier.Config, json.dumps), "strands.md": ("setting", strands.Config, repr)}
+PAGES: dict[str, tuple[str, type[SettingsModel], Callable[[Any], str]]] = {
+    "amplifier.md": ("option", amplifier.Config, json.dumps),
+    "strands.md": ("setting", strands.Config, repr),
+}
 """What a page calls a setting, its model, and how the host's users write a default."""
 BEGIN, END = "<!-- written: options -->", "<!-- end: options -->"
 

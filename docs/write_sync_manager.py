@@ -1,7 +1,8 @@
-"""Writes `manager/sync_manager.py`, the manager without an event loop, from `manager/async_manager.py`.
+"""Writes the manager without an event loop: `manager/sync_manager.py` from `manager/async_manager.py`, and likewise
+`sync_reading.py`.
 
     python docs/write_sync_manager.py            writes it
-    python docs/write_sync_manager.py --check    writes nothing; exit code 1 if it is stale
+    python docs/write_sync_manager.py --check    writes nothing; exit code 1 if one is stale
 
 Both managers run the same operations and differ only in how they wait, so a table of words is enough. What differs in
 more than words lies below them: in `manager/base.py`, `manager/driver.py` and `manager/background.py`.
@@ -14,11 +15,15 @@ import sys
 from pathlib import Path
 
 MANAGER = Path(__file__).resolve().parents[1] / "src" / "backscroll" / "manager"
-SOURCE, WRITTEN = MANAGER / "async_manager.py", MANAGER / "sync_manager.py"
+FILES = {
+    "manager": "`ContextManager`, for callers without an event loop.",
+    "reading": "What `ContextManager` reads of a session.",
+}
+"""The second half of the name of each file, and what it says first."""
 OPENING = """\
-\"""`ContextManager`, for callers without an event loop. Generated: `docs/write_sync_manager.py` writes this file.
+\"""{says} Generated: `docs/write_sync_manager.py` writes this file.
 
-Change `async_manager.py` and run the program again.
+Change `{source}` and run the program again.
 \"""
 """
 TABLE = {
@@ -33,6 +38,8 @@ TABLE = {
     "Awaitable, ": "",
     "Awaitable[str]": "str",
     "AsyncContextManager": "ContextManager",
+    "AsyncReading": "Reading",
+    "async_reading": "sync_reading",
     "Task": "Thread",
     "run_async": "run_sync",
     "aclose": "close",
@@ -41,33 +48,51 @@ TABLE = {
 }
 
 
-def synchronous(source: str) -> str:
-    """The file as it should be. Raises SystemExit where an entry of the table has no use any more."""
-    body = source.split("\n", 1)[1]
-    if unused := [old for old in TABLE if not re.search(rf"(?<!\w){re.escape(old)}", body)]:
-        raise SystemExit(f"{SOURCE.name} no longer contains {unused}: change `TABLE` in docs/{Path(__file__).name}")
+def source_of(name: str) -> Path:
+    """The file for asyncio."""
+    return MANAGER / f"async_{name}.py"
+
+
+def check_table() -> None:
+    """Raises SystemExit where an entry of the table has no use any more."""
+    bodies = "".join(source_of(name).read_text(encoding="utf-8").split("\n", 1)[1] for name in FILES)
+    if unused := [old for old in TABLE if not re.search(rf"(?<!\w){re.escape(old)}", bodies)]:
+        raise SystemExit(f"the managers no longer contain {unused}: change `TABLE` in docs/{Path(__file__).name}")
+
+
+def synchronous(name: str) -> str:
+    """The file as it should be."""
+    body = source_of(name).read_text(encoding="utf-8").split("\n", 1)[1]
     pattern = "|".join(map(re.escape, TABLE))  # one pass, so that no replacement is replaced again
-    return OPENING + re.sub(rf"(?<!\w)(?:{pattern})", lambda found: TABLE[found[0]], body)
+    code = re.sub(rf"(?<!\w)(?:{pattern})", lambda found: TABLE[found[0]], body)
+    return OPENING.format(says=FILES[name], source=source_of(name).name) + code
 
 
-def formatted(code: str) -> str:
-    """The code as the formatter leaves it: lines without `await` are shorter, and some need no break."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(WRITTEN), "-"]
-    return subprocess.run(command, input=code, capture_output=True, check=True, encoding="utf-8").stdout  # noqa: S603 - our own formatter
+def formatted(code: str, path: Path) -> str:
+    """The code as the linter sorts its imports and the formatter leaves it: lines without `await` are shorter."""
+    for step in (["check", "--select", "I", "--fix", "--quiet"], ["format"]):
+        command = [sys.executable, "-m", "ruff", *step, "--stdin-filename", str(path), "-"]
+        code = subprocess.run(command, input=code, capture_output=True, check=True, encoding="utf-8").stdout  # noqa: S603 - our own tools
+    return code
 
 
 def main() -> int:
     """Writes, or checks."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check: bool = parser.parse_args().check
-    code = formatted(synchronous(SOURCE.read_text(encoding="utf-8")))
-    if not check:
-        WRITTEN.write_text(code, encoding="utf-8")
-    elif WRITTEN.read_text(encoding="utf-8") != code:
-        print(f"{WRITTEN.name} is stale; run: python docs/{Path(__file__).name}", file=sys.stderr)
-        return 1
-    return 0
+    check_table()
+    stale = []
+    for name in FILES:
+        written = MANAGER / f"sync_{name}.py"
+        code = formatted(synchronous(name), written)
+        if not check:
+            written.write_text(code, encoding="utf-8")
+        elif not written.exists() or written.read_text(encoding="utf-8") != code:
+            stale.append(written.name)
+    if stale:
+        print(f"{' and '.join(stale)} stale; run: python docs/{Path(__file__).name}", file=sys.stderr)
+    return int(bool(stale))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def main() -> None:
     model = init_chat_model(given.model) if given.model else scripted
 
     context = BackscrollMiddleware()
-    agent = create_agent(model, [read_file], middleware=[context], checkpointer=InMemorySaver())
+    agent: Any = create_agent(model, [read_file], middleware=[context], checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "reader"}}
     for path in [FIRST, *FILES]:
         agent.invoke({"messages": [("user", f"Read {path.relative_to(ROOT).as_posix()}")]}, config)

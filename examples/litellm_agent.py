@@ -36,7 +36,7 @@ READ_FILE = {
 }
 
 
-class ScriptedModel(CustomLLM):
+class ScriptedModel(CustomLLM):  # type: ignore[misc]  # it ships no types
     """Follows orders by rule instead of thinking: reads what it is told to, and looks up what it is asked."""
 
     def __init__(self) -> None:

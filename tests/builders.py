@@ -202,7 +202,7 @@ def conversations(
             messages.append(talk.say("user", f"keep {number}", {"pinned": True}))
         else:
             messages += talk.results([(f"nobody-{number}", "lost")])
-        if late and draw(st.booleans()):
+        if bool(late) and draw(st.booleans()):
             messages += talk.results([late.pop()])
     return messages
 
@@ -271,7 +271,7 @@ def lines_of(size: int) -> str:
 # -- entries and groups of a history --
 
 
-def entry(seq, message):
+def entry(seq: int, message: dict[str, Any]) -> Entry:
     """A message as the history keeps it."""
     reading = read_message(validated(message))
     return Entry(
@@ -279,12 +279,14 @@ def entry(seq, message):
     )
 
 
-def said(seq, text, role="user"):
+def said(seq: int, text: str, role: str = "user") -> list[Entry]:
     """A group of one message."""
     return [entry(seq, {"role": role, "content": text})]
 
 
-def turn(seq, name, arguments, result=None, text=None):
+def turn(
+    seq: int, name: str, arguments: dict[str, Any], result: str | None = None, text: str | None = None
+) -> list[Entry]:
     """A group of one tool call and its result."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     call = {"id": f"c{seq}", "type": "function", "function": function}
@@ -308,9 +310,14 @@ def session_after(rounds: int = 30, **options: Any) -> ContextManager:
     return manager
 
 
+def mode_of(ask: int) -> str:
+    """The mode in which a promise is tried: one half of the examples with each of two."""
+    return "handover" if ask.bit_count() % 2 else "standard"
+
+
 def session_with_both_triggers(**options: Any) -> RecordingSession:
     """A session that is small enough for both triggers of a compaction."""
-    return RecordingSession(**{"clear_at_least_tokens": 400, **options})
+    return RecordingSession(**{"clear_at_least_tokens": 200, **options})
 
 
 def add_round(session: RecordingSession, number: int, text: str) -> None:
@@ -319,7 +326,7 @@ def add_round(session: RecordingSession, number: int, text: str) -> None:
     session.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", text)]))
 
 
-def feed(messages: list[Any], ask: int, step: Callable[[list[Any]], None], session: Any) -> None:
+def feed(messages: list[Any], ask: int, step: Callable[[list[Any]], object], session: Any) -> None:
     """Append messages one by one; after some of them (`ASK`), call `step` with all messages so far."""
     for number, message in enumerate(messages):
         session.manager.append(message)

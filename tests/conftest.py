@@ -17,7 +17,7 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # no disk to wait for: what tests kill are processes
 gc.disable()  # until all is collected: what is imported and found there stays
 
-settings.register_profile("default", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("longer", max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("thorough", max_examples=2_000, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,11 +1,12 @@
 """Stand-ins that tests use: tokenizers, stores whose faults a test chooses, summarizers, and recording sessions."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from backscroll import BudgetError, ConflictError, ContextManager, CorruptionError, events
-from backscroll.ports import BlobInfo, Stored, Tip
+from backscroll import BudgetError, ConflictError, ContextManager, CorruptionError, SummaryRequest, events
+from backscroll.ports import BlobInfo, Record, Stored, Tip
 
 
 def count_quarter(text: str) -> int:
@@ -67,17 +68,25 @@ class RecordingSession:
 class FaultyStore:
     """A store in memory whose faults a test can choose."""
 
-    capabilities = frozenset()
+    capabilities: frozenset[str] = frozenset()
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.logs = defaultdict(list)
         self.fails: list[Exception] = []
         """What the next appends fail with, one each."""
-        self.before = None
+        self.before: Any = None
         """Called once before the next append: another worker, at the worst moment."""
         self.appends = self.ends = self.reads = 0
 
-    def append(self, session, expected_position, records, *, incarnation=None):
+    def append(
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
+    ) -> Future[str]:
         if self.before is not None:
             before, self.before = self.before, None
             before()
@@ -93,18 +102,18 @@ class FaultyStore:
             done.set_result(session)
         return done
 
-    def read(self, session, start=0, stop=None):
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         self.reads += 1
         return iter([Stored(at, record) for at, record in enumerate(self.logs[session])][start:stop])
 
-    def length(self, session):
+    def length(self, session: str) -> int:
         return self.tip(session).end
 
-    def tip(self, session):
+    def tip(self, session: str) -> Tip:
         self.ends += 1
         return Tip(len(self.logs[session]), session if self.logs[session] else None)
 
-    def find(self, session, *, seq=None, key=None):
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         for at, record in enumerate(self.logs[session]):
             if (record.key == key) if key else record.seq is not None and record.seq >= seq:
                 return at
@@ -114,45 +123,45 @@ class FaultyStore:
 class FaultyBlobs:
     """Blobs in memory that record which were fetched and fail where a test wants it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.held, self.ages = {}, {}
         self.got, self.fails = [], []
         self.put_slowly = None
         """Waited for by every put."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "FaultyBlobs()"
 
-    def put(self, name, data):
+    def put(self, name: str, data: bytes) -> None:
         if self.put_slowly is not None:
             self.put_slowly.wait(10)
         if self.fails:
             raise self.fails.pop(0)
         self.held.setdefault(name, bytes(data))
 
-    def get(self, name):
+    def get(self, name: str) -> bytes:
         self.got.append(name)
         if name not in self.held:
             raise CorruptionError(f"the blob {name} is missing in FaultyBlobs()")
         return self.held[name]
 
-    def delete(self, name):
+    def delete(self, name: str) -> None:
         if self.fails:
             raise self.fails.pop(0)
         self.held.pop(name, None)
 
-    def names(self, prefix=""):
+    def names(self, prefix: str = "") -> Iterator[BlobInfo]:
         return iter([BlobInfo(name, self.ages.get(name, 0.0)) for name in list(self.held) if name.startswith(prefix)])
 
 
 class ScriptedSummarizer:
     """A summarizer that records its requests and answers as a test wants."""
 
-    def __init__(self, answer=None):
+    def __init__(self, answer: Callable[[int], Any] | None = None) -> None:
         self.requests = []
         self.answer = answer or (lambda number: f"<summary>Summary number {spelled(number)}: all went well.</summary>")
 
-    def __call__(self, request):
+    def __call__(self, request: SummaryRequest) -> Any:
         self.requests.append(request)
         answer = self.answer(len(self.requests))
         if isinstance(answer, Exception):
@@ -160,7 +169,7 @@ class ScriptedSummarizer:
         return answer
 
 
-def spelled(number):
+def spelled(number: int) -> str:
     """A number in words: a model that says which summary this is counts for itself, and no message says it."""
     return " ".join(
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")[int(digit)]

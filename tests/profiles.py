@@ -6,8 +6,10 @@ import os
 
 from hypothesis import settings
 
+from tests.present import present
+
 USUAL = 60
-"""Examples by which tests that are dearer or cheaper than most give theirs: the usual profile tries a third, and the
+"""Examples by which tests that are dearer or cheaper than most give theirs: the usual profile tries a fifth, and the
 long run twice as many.
 """
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -15,4 +17,4 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 def examples(usual: int) -> int:
     """The number for a test whose examples are dearer or cheaper than most; more in the profile `thorough`."""
-    return max(1, usual * settings.default.max_examples // USUAL)
+    return max(1, usual * present(settings.default).max_examples // USUAL)

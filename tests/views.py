@@ -47,8 +47,8 @@ def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for message in messages:
         if found and found[-1].get("role") == message["role"] and (_is_bedrock(found[-1]) or _is_bedrock(message)):
             other = "user" if message["role"] == "assistant" else "assistant"
-            content = [{"text": BRIDGE}] if _is_bedrock(message) else BRIDGE
-            found.append({"role": other, "content": content})
+            bridge = [{"text": BRIDGE}] if _is_bedrock(message) else BRIDGE
+            found.append({"role": other, "content": bridge})
         content = message.get("content")
         held = isinstance(content, list) and any(
             ({"call_id", "encrypted_content", "status"} & block.keys() or block.get("type") == "message")
@@ -95,7 +95,7 @@ def spoil(value: Any) -> None:
         value.append("spoiled")
 
 
-def summary_of(view):
+def summary_of(view: list[dict[str, Any]]) -> str:
     """The text of the summary; empty without one."""
     contents = [content_of(message) or "" for message in view]
     blocks = [[{"text": found}] if isinstance(found, str) else said_in(found) for found in contents]
@@ -103,17 +103,17 @@ def summary_of(view):
     return next((text for text in texts if text.startswith("<summary>\n") and "compacted here" in text), "")
 
 
-def summary_in(view):
+def summary_in(view: list[dict[str, Any]]) -> str:
     """The summary of a view in OpenAI's dialect; an error without one."""
     return next(m["content"] for m in view if str(m["content"]).startswith("<summary>\n"))
 
 
-def json_as_written(text):
+def json_as_written(text: str) -> Any:
     """Numbers as they are written, so that 1.50 and 1.5 differ."""
     return json.loads(text, parse_float=lambda number: ("float", number), parse_int=lambda number: ("int", number))
 
 
-def is_cut_of(cut, whole):
+def is_cut_of(cut: Any, whole: Any) -> bool:
     """Whether one JSON value is cut from another: what it holds is in the same place, and marks count the rest."""
     if isinstance(whole, dict) and isinstance(cut, dict):
         marks = [key for key in cut if key not in whole]

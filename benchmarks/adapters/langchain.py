@@ -111,9 +111,10 @@ class Middleware(_LangChain):
         return self.middleware.conversation(THREAD)
 
     async def step(self, clock: Clock) -> None:
+        messages: Any = self.messages
         request = ModelRequest(
-            model=self.model, messages=self.messages, system_message=SystemMessage(self.system),
-            state={"messages": self.messages}, runtime=self.runtime,
+            model=self.model, messages=messages, system_message=SystemMessage(self.system),
+            state={"messages": messages}, runtime=self.runtime,
         )  # fmt: skip  # as the framework's
 
         def send(_: Any) -> ModelResponse[Any]:
@@ -171,5 +172,6 @@ class Graph(_LangChain):
         graph.add_edge(START, "model")
         graph.add_conditional_edges("model", goes_on, ["tools", END])
         graph.add_edge("tools", "model")
-        graph.compile().invoke({"messages": list(history)}, {"recursion_limit": 10 * steps + 100})
+        compiled: Any = graph.compile()
+        compiled.invoke({"messages": list(history)}, {"recursion_limit": 10 * steps + 100})
         return laps.seconds

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from page import PAGE, grid, put
@@ -103,7 +104,7 @@ def _cells(by_who: dict[str, list[Row]], who: str) -> list[str]:
     if not bill.requests:
         return [contender(who).name] + ["-"] * 7
     claude, openai = (
-        times(by_who, who, lambda one, own=own: effective(one, own, Policy())) for own in (ANTHROPIC, OPENAI)
+        times(by_who, who, partial(effective, prices=own, policy=Policy())) for own in (ANTHROPIC, OPENAI)
     )
     return [
         contender(who).name,
@@ -158,7 +159,7 @@ def policies(rows: Sequence[Row]) -> str:
             for who in by_who:
                 if who != OURS:
                     shares = (
-                        written(times(by_who, who, lambda one, own=policy: effective(one, ANTHROPIC, own)))
+                        written(times(by_who, who, partial(effective, prices=ANTHROPIC, policy=policy)))
                         for policy in POLICIES.values()
                     )
                     yield [f"{budget:,}", contender(who).name, *shares]

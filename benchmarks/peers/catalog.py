@@ -55,12 +55,12 @@ KEEPERS = {
 
 def peer(known: str, judged: bool = False) -> type[Peer]:
     """The class of one peer. `judged`: as it is set up where its views are judged."""
-    return _load({**PEERS, **FURTHER, **(JUDGED if judged else {})}[known])  # type: ignore[no-any-return]
+    return _load({**PEERS, **FURTHER, **(JUDGED if judged else {})}[known])
 
 
 def keeper(known: str) -> type[Keeper]:
     """The class of one way of keeping."""
-    return _load(KEEPERS[known])  # type: ignore[no-any-return]
+    return _load(KEEPERS[known])
 
 
 def _load(where: str) -> type:

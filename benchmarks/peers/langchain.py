@@ -52,7 +52,7 @@ def _openai(message: Any) -> tuple[Message, int]:
 class _LangChain(Peer):
     def __init__(self, budget: int, folder: Path) -> None:
         self.budget = budget
-        self.messages: list[Any] = []
+        self.messages: Any = []
         self.system: list[Any] = []  # of an agent: its system prompt is not in its state
 
     def read(self, message: Message) -> Any:
@@ -85,7 +85,7 @@ class Trim(_LangChain):
         self.messages.extend(natives)
 
     async def view(self) -> Sequence[Any]:
-        return trim_messages(
+        view: list[Any] = trim_messages(
             self.messages,
             max_tokens=self.budget,
             token_counter=type(self).counter,
@@ -93,6 +93,7 @@ class Trim(_LangChain):
             include_system=True,
             start_on="human",
         )
+        return view
 
 
 class TrimExactly(Trim):
@@ -121,7 +122,7 @@ class Clear(_LangChain):
         shown: list[Any] = []
         request = SimpleNamespace(messages=self.messages, system_message=None, tools=[], model=None)
         request.override = lambda messages: SimpleNamespace(messages=messages)
-        self.middleware.wrap_model_call(request, lambda edited: shown.extend(edited.messages))  # type: ignore[arg-type, return-value, func-returns-value]
+        self.middleware.wrap_model_call(request, lambda edited: shown.extend(edited.messages))  # type: ignore[arg-type, return-value]  # it needs no more
         return shown
 
 
@@ -158,7 +159,7 @@ class Summarize(_LangChain):
         return {}
 
     async def view(self) -> Sequence[Any]:
-        changed = self.middleware.before_model({"messages": self.messages}, None)  # type: ignore[typeddict-item, arg-type]
+        changed = self.middleware.before_model({"messages": self.messages}, None)  # type: ignore[arg-type]  # it needs no more
         if changed:
             self.messages = add_messages(self.messages, changed["messages"])
         return list(self.messages)

@@ -43,7 +43,7 @@ def written(message: Any) -> list[Message]:
     """Its OpenAI messages."""
     if isinstance(message, ModelResponse):
         text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
-        calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
+        calls: list[Any] = [part for part in message.parts if isinstance(part, ToolCallPart)]
         return [assistant(text, [call(one.tool_call_id, one.tool_name, one.args) for one in calls])]
     found: list[Message] = []
     for part in message.parts:

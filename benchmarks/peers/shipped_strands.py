@@ -9,6 +9,7 @@ record has to change. `tests/integrations/strands/test_guarantees.py` runs the s
 import asyncio
 import gc
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def upstream_of(model: Scripted, **options: Any) -> Agent:
     return Agent(model=model, **settings)
 
 
-def test_1_dropped_inputs_are_destroyed():
+def test_1_dropped_inputs_are_destroyed() -> None:
     mine: list[Any] = []
     agent = upstream_of(Scripted(scripts.saving, window=9_000), messages=mine)
     for turn in range(12):
@@ -41,7 +42,7 @@ def test_1_dropped_inputs_are_destroyed():
     assert not any("fact 0: " in json.dumps(message) for message in mine)
 
 
-def test_2_what_was_cut_is_cut_again_and_each_result_is_summarised():
+def test_2_what_was_cut_is_cut_again_and_each_result_is_summarised() -> None:
     cut_again = Upstream(strategies=[Offload.truncate("tool_results", {"preview_tokens": 200})])
     agent = upstream_of(Scripted(scripts.READING), context_manager=cut_again)
     agent("Read them")
@@ -52,7 +53,7 @@ def test_2_what_was_cut_is_cut_again_and_each_result_is_summarised():
     assert len(model.summaries) > 10
 
 
-def test_3_after_trimming_the_status_is_the_old_one():
+def test_3_after_trimming_the_status_is_the_old_one() -> None:
     model = Scripted(scripts.shrinking(), told=100_000)
     agent = upstream_of(model, context_manager="agentic")
     agent("Read and trim")
@@ -60,7 +61,7 @@ def test_3_after_trimming_the_status_is_the_old_one():
     assert scripts.status_of(model.requests[11]) > 0.9 * scripts.status_of(model.requests[10])
 
 
-def test_4_counting_is_quadratic():
+def test_4_counting_is_quadratic() -> None:
     def counted(model: Scripted) -> int:
         upstream_of(model)("Read them all")
         return model.counted
@@ -83,7 +84,7 @@ def cost(requests: list[Any]) -> float:
     return total
 
 
-def test_5_the_sliding_window_costs_more_than_no_management_at_all():
+def test_5_the_sliding_window_costs_more_than_no_management_at_all() -> None:
     def run(make: Any) -> list[Any]:
         model = Scripted(scripts.two_reads_a_turn, told=200_000)
         scripts.turns(make(model), 28)
@@ -97,7 +98,7 @@ def test_5_the_sliding_window_costs_more_than_no_management_at_all():
     assert cost(ours) < 0.8 * cost(slid)
 
 
-def test_6_dense_texts_are_undercounted_and_media_not_counted():
+def test_6_dense_texts_are_undercounted_and_media_not_counted() -> None:
     model = Scripted()
     for text in scripts.texts_of_any_kind():
         messages = [{"role": "user", "content": [{"text": text}]}]
@@ -113,19 +114,19 @@ def test_6_dense_texts_are_undercounted_and_media_not_counted():
 
 
 @pytest.mark.parametrize("case", scripts.OVERFLOWS)
-def test_7_overflows_reach_the_caller_though_much_can_be_cut(case: str):
+def test_7_overflows_reach_the_caller_though_much_can_be_cut(case: str) -> None:
     steps, prompt, messages = scripts.OVERFLOWS[case]
     with pytest.raises(ContextWindowOverflowException):
         upstream_of(Scripted(steps, window=8_000), messages=[dict(message) for message in messages])(prompt)
 
 
-def test_8_roles_do_not_alternate_where_the_model_leaves_something_out():
+def test_8_roles_do_not_alternate_where_the_model_leaves_something_out() -> None:
     model = Scripted([*scripts.SUMMARIZING, "Done.", "Done."], told=100_000)
     scripts.turns(upstream_of(model, context_manager="agentic"), 8)
     assert any("in a row" in fault for fault in model.faults)
 
 
-def test_9_a_reference_names_another_text_later():
+def test_9_a_reference_names_another_text_later() -> None:
     agent = upstream_of(Scripted(scripts.SAME_ID))
     agent("Read the first"), agent("Read the second")
     first = agent.messages[2]["content"][0]["toolResult"]["content"]
@@ -134,7 +135,7 @@ def test_9_a_reference_names_another_text_later():
     assert "second.py" in answer["content"][0]["text"], "and gets the wrong document"
 
 
-def test_10_one_endless_line_is_not_read_to_its_end():
+def test_10_one_endless_line_is_not_read_to_its_end() -> None:
     agent = upstream_of(Scripted(scripts.FETCHING), tools=[scripts.fetch])
     agent("Fetch")
     ids = agent.messages[1]["content"][0]["toolUse"]["toolUseId"]
@@ -143,26 +144,26 @@ def test_10_one_endless_line_is_not_read_to_its_end():
     assert read.endswith("[truncated]")
 
 
-def test_11_a_result_is_cut_before_the_model_has_seen_it():
+def test_11_a_result_is_cut_before_the_model_has_seen_it() -> None:
     model = Scripted([call("read", {"path": "a.py", "lines": 250}), "Done."], told=200_000)
     upstream_of(model)("Read")
     assert "line 125," not in text_of(model.requests[1]["messages"])
 
 
-def test_12_errors_and_inputs_are_never_reduced():
+def test_12_errors_and_inputs_are_never_reduced() -> None:
     truncating = Upstream(strategies=[Offload.truncate("tool_results", {"preview_tokens": 750}).when(threshold=1_500)])
     last = scripts.exploded(lambda model, tools: upstream_of(model, tools=tools, context_manager=truncating))
     assert last.count("traceback line") == 2_700
     assert last.count("many words") == 3_700
 
 
-def test_13_what_can_never_work_is_accepted():
+def test_13_what_can_never_work_is_accepted() -> None:
     Offload.summarize("*").when(utilization=85, preserve_recent=-3)
     Offload.truncate("tool_result")  # type: ignore[arg-type]
-    Offload.summarize("*", {"sytem_prompt": "Short."})  # type: ignore[typeddict-unknown-key]
+    Offload.summarize("*", {"sytem_prompt": "Short."})  # type: ignore[arg-type]  # a typing error
 
 
-def test_14_after_a_restore_all_comes_back_and_is_summarised_again(tmp_path):
+def test_14_after_a_restore_all_comes_back_and_is_summarised_again(tmp_path: Path) -> None:
     def upstream(model: Scripted) -> Agent:
         session = FileSessionManager("theirs", storage_dir=str(tmp_path / "theirs"))
         return upstream_of(model, session_manager=session)
@@ -175,7 +176,7 @@ def test_14_after_a_restore_all_comes_back_and_is_summarised_again(tmp_path):
     assert second.summaries
 
 
-def test_15_one_manager_in_two_agents_mixes_them_up():
+def test_15_one_manager_in_two_agents_mixes_them_up() -> None:
     told = upstream_of(Scripted(scripts.SECRET), context_manager=False)
     told("Read")
     shared = Upstream()

@@ -46,7 +46,7 @@ class Case:
                 made._load_scenario(copy.deepcopy(entry.config.get(name, {})), long_context=entry.long)
             self._made[name] = made
 
-    def method(self, name: str) -> Callable[..., Any]:
+    def method(self, name: str) -> Any:
         """Return the tool of this name."""
         return next(getattr(made, name) for made in self._made.values() if hasattr(made, name))
 

@@ -28,6 +28,7 @@ from backscroll.manager.sync_manager import ContextManager
 from backscroll.notices import BackscrollWarning
 from backscroll.ports import BlobStore, Store, Tokenizer
 from backscroll.recall.pages import RecallResult, SearchHit
+from backscroll.session.deed_record import DeedRecord
 from backscroll.session.explain import MessageStatus
 from backscroll.session.open_calls import OpenCall
 from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
@@ -51,6 +52,7 @@ __all__ = [
     "ConflictError",
     "ContextManager",
     "CorruptionError",
+    "DeedRecord",
     "LargestMessage",
     "MessageError",
     "MessageStatus",

@@ -13,10 +13,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from backscroll.cli import compare, lint, replay, tune, view  # noqa: F401  each adds its command to the group
 from backscroll.cli.group import app
-from backscroll.cli.inspect import command  # noqa: F401  as above
-from backscroll.cli.stores import commands  # noqa: F401  as above
 
 __all__ = ["app", "as_lines", "conversation", "invoke", "on_a_terminal"]
 

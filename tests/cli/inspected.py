@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from typing import Any
 
 from backscroll import ContextManager
 from backscroll.cli.inspect.data import StoreInspector
@@ -17,7 +18,7 @@ HOSTILE = (
 )
 
 
-def work_for(steps):
+def work_for(steps: int) -> Any:
     """Sessions with compactions, hostile text in every place that a message has, and a name that is hostile too."""
     store = MemoryStore()
     worker = Worker("openai", store)
@@ -40,13 +41,13 @@ def work_for(steps):
 session_after = functools.cache(work_for)  # for tests that only look
 
 
-def inspect_session(steps=60, make=session_after):
+def inspect_session(steps: int = 60, make: Any = session_after) -> Any:
     """An agent after so many steps, and what the inspector shows of its session."""
     worker = make(steps)
     return worker, StoreInspector(worker.store, "<i>store</i>.db")
 
 
-def unpacked(page):
+def unpacked(page: Any) -> Any:
     """The data of an exported page."""
     (data,) = re.findall(r'<script type="text/plain" id="data">(.*?)</script>', page)
     return json.loads(gzip.decompress(b64decode(data)))

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backscroll.cli.group import parse_budget
+import backscroll.cli
+from backscroll.cli.commands import MODULES
+from backscroll.cli.group import app, parse_budget
 from backscroll.cli.main import main
 from backscroll.cli.screen import clean, line
 from backscroll.compaction.strategies import STRATEGIES
@@ -31,6 +34,26 @@ def large(tmp_path: Path) -> Path:
     path = tmp_path / "large.jsonl"
     path.write_text(as_lines(conversation(30, 300)))
     return path
+
+
+# the group
+
+
+def test_each_command_is_found_in_the_module_that_defines_it() -> None:
+    """A start imports no other. Other modules may need an extra that is not installed."""
+    folder = Path(backscroll.cli.__path__[0])
+    for source in folder.rglob("*.py"):
+        if ".command(" in source.read_text():
+            import_module(".".join(["backscroll.cli", *source.relative_to(folder).with_suffix("").parts]))
+    defined = {name: command.callback.__module__ for name, command in app.commands.items() if command.callback}
+    assert {name: f"backscroll.cli.{module}" for name, module in MODULES.items()} == defined
+
+
+def test_start_imports_only_the_command_that_runs() -> None:
+    program = "import sys; from backscroll.cli.main import main; main(['sessions', 'no.db']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {f"backscroll.cli.{module}" for module in MODULES.values()} & set(done.stdout.split())
+    assert loaded == {"backscroll.cli.stores.commands"}
 
 
 # replay

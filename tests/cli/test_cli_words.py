@@ -151,7 +151,7 @@ def test_version_is_that_of_the_package():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["False", PROJECT["version"]]
     with pytest.raises(AttributeError, match="has no attribute '__versoin__'"):
-        backscroll.__versoin__  # noqa: B018  # type: ignore[attr-defined]
+        backscroll.__versoin__  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_command_prints_version_without_extras():

@@ -1,4 +1,7 @@
-"""`backscroll demo`: an agent is killed in the middle of its session, which then goes on, over this source tree."""
+"""`backscroll demo`: an agent is killed in the middle of its session, which then goes on, over this source tree.
+
+`tests/stores/test_sessions.py` kills a session in the usual run.
+"""
 
 import json
 import os
@@ -9,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.cli.demo import command  # noqa: F401  adds the command to the group
 from backscroll.cli.demo.agent import opened
 from backscroll.cli.demo.crash import DemoFailure, Place, Reported, kill_midway, resume
 from backscroll.evaluation.readers import read
@@ -37,6 +39,7 @@ def place_in(folder: Path, root: Path) -> Place:
     return Place(root, folder / "session.db", folder / "session.jsonl")
 
 
+@pytest.mark.long
 def test_demo_killed_midway_resumes_with_the_same_view(demo: tuple[str, Path]) -> None:
     printed, folder = demo
     told = int(re.findall(r"SIGKILL, after (?:it had reported )?(\d+)", printed)[-1])
@@ -48,6 +51,7 @@ def test_demo_killed_midway_resumes_with_the_same_view(demo: tuple[str, Path]) -
     assert invoke("verify", folder / "session.db").exit_code == 0
 
 
+@pytest.mark.long
 def test_demo_explains_each_step_within_80_columns(demo: tuple[str, Path]) -> None:
     printed, folder = demo
     steps = ["run", "kill", "resume", "turn", "finish", "verify", "replay"]
@@ -55,6 +59,7 @@ def test_demo_explains_each_step_within_80_columns(demo: tuple[str, Path]) -> No
     assert [line for line in printed.replace(str(folder), "build/demo").splitlines() if len(line) > 80] == []
 
 
+@pytest.mark.long
 def test_demo_killed_in_a_turn_sends_what_a_provider_takes(demo: tuple[str, Path]) -> None:
     printed = " ".join(demo[0].split())
     assert re.search(r"an answer and its results: \d calls? (is|are) open \(\w+", printed)
@@ -73,6 +78,7 @@ def test_demo_names_commands_that_work(demo: tuple[str, Path]) -> None:
         assert done.exit_code == 0, done.output
 
 
+@pytest.mark.long
 def test_recorded_session_is_long_and_names_no_local_path(recorded: Path) -> None:
     """The recorded session is long and names no place of this machine."""
     text = recorded.read_text(encoding="utf-8")
@@ -86,6 +92,7 @@ def test_recorded_session_is_long_and_names_no_local_path(recorded: Path) -> Non
         assert place not in text
 
 
+@pytest.mark.long
 def test_the_recorded_session_compacts_often_and_stays_valid(recorded: Path) -> None:
     done = invoke("replay", recorded, "--budget", "16k", "--json")
     assert done.exit_code == 0, done.output

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import warnings
+from typing import Any
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from tests.cli.browsing import DONE, Browser, needs_chromium, served
 from tests.cli.commands import app
 from tests.cli.inspected import inspect_session, unpacked, work_for
 from tests.fakes import count_quarter
+from tests.present import present
 from tests.session.worker import Worker
 
 TOKEN, PORT = "t0ken", 8_000
@@ -70,7 +72,7 @@ def test_nothing_can_be_changed_and_everything_has_the_headers():
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     policy = HEADERS["Content-Security-Policy"]
     assert "default-src 'none'" in policy
-    assert re.search(r"script-src ([^;]*)", policy)[1] == "'self'"
+    assert present(re.search(r"script-src ([^;]*)", policy))[1] == "'self'"
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,8 @@ def test_page_marks_moves_differences_bill_and_dropped_messages():
 def test_bill_separates_reported_from_computed_figures():
     """The bill shows what the provider reported next to what is computed and says where it reported nothing."""
     store = MemoryStore()
-    for name, cache in (("told", {"cache_read_tokens": 7, "cache_write_tokens": 3}), ("input", {}), ("silent", None)):
+    told: dict[str, Any] = {"cache_read_tokens": 7, "cache_write_tokens": 3}
+    for name, cache in (("told", told), ("input", {}), ("silent", None)):
         manager = ContextManager(session=name, store=store, budget=2_000, tokenizer=count_quarter, overhead_tokens=0)
         manager.append({"role": "user", "content": "hello " * 100})
         manager.get_messages_for_request()

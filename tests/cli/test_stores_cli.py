@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from backscroll import ContextManager, StorageOptions, Summarizer
-from backscroll.cli.stores import transfer as moving
+from backscroll.cli.stores import locate as places
 from backscroll.cli.stores.render import messages_of
 from backscroll.compaction.summarization import PROMPT, SummaryResponse
 from backscroll.ports import Store
@@ -30,8 +30,8 @@ def message(role: str, text: str) -> dict[str, Any]:
 
 def talk(address: str, session: str, rounds: int, **options: Any) -> list[dict[str, Any]]:
     """A conversation in a store, with a compaction if it is long."""
-    options = {"tokenizer": len, "budget": 3_000, "clear_at_least_tokens": None} | options
-    context = ContextManager(session=session, store=address, **options)
+    usual: dict[str, Any] = {"tokenizer": len, "budget": 3_000, "clear_at_least_tokens": None}
+    context = ContextManager(session=session, store=address, **usual | options)
     context.append(message("user", f"Look at the logs of {session}."))
     for at in range(rounds):
         call = {"id": f"c{at}", "type": "function", "function": {"name": "read_log", "arguments": f'{{"n": {at}}}'}}
@@ -143,7 +143,7 @@ def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
 
 
 def test_messages_as_json_are_those_that_were_added(place: str) -> None:
-    kept = ContextManager(session="b/eta", store=open_store(moving.places.address_of(place))).get_messages()
+    kept = ContextManager(session="b/eta", store=open_store(places.address_of(place))).get_messages()
     shown = found("show", place, "b/eta", "--from", "10")
     assert (shown["session"], [each["message"] for each in shown["messages"]]) == ("b/eta", kept[10:])
     assert [each["ref"] for each in shown["messages"]] == [f"[ref:{seq}]" for seq in range(10, 62)]
@@ -175,7 +175,7 @@ def test_sessions_are_exported_to_another_store(place: str, tmp_path: Path, targ
     name = str(tmp_path / target) if "://" not in target else target.format(tmp_path)
     shown = good("export", place, name)
     assert shown.endswith(f"3 sessions to {name}\n")
-    source, copy = (open_store(moving.places.address_of(each)) for each in (place, name))
+    source, copy = (open_store(places.address_of(each)) for each in (place, name))
     assert copy.sessions() == ["alpha", "b/eta", "gamma"]
     assert all(list(copy.read(session)) == list(source.read(session)) for session in copy.sessions())
     assert "already exists" in bad(2, "export", place, name, "alpha")
@@ -192,7 +192,7 @@ def test_sessions_are_exported_to_a_file_and_brought_back(place: str, tmp_path: 
     assert "already exists" in bad(2, "export", place, file)
     good("import", file, copy, "b/eta", "--as", "again")
     good("import", file, copy)
-    source, brought = open_store(moving.places.address_of(place)), SqliteStore(copy)
+    source, brought = open_store(places.address_of(place)), SqliteStore(copy)
     assert brought.sessions() == ["again", "alpha", "b/eta", "gamma"]
     assert list(brought.read("again")) == list(brought.read("b/eta")) == list(source.read("b/eta"))
     assert "delete it first" in bad(2, "import", file, copy)

@@ -1,5 +1,7 @@
 """A result that only refers to an earlier one: the earlier one stays, or is shown in its place."""
 
+from typing import Any
+
 import pytest
 
 from backscroll import ContextManager, Protection
@@ -7,6 +9,8 @@ from backscroll.compaction.back_references import lost_references
 from backscroll.evaluation.validity import problems
 from backscroll.messages.back_references import SENTENCES, mark_of, meant_by
 from tests.builders import DIALECTS, MessageFactory
+from tests.long_run import usually
+from tests.present import present
 from tests.rereading import UNCHANGED, Rereading, texts
 
 IDENTICAL = "<identical to result [r12] from your Bash call earlier — refer to that output>"
@@ -26,14 +30,15 @@ def newest(view):
     return " ".join(texts(view[-1]))
 
 
-def test_50_views_have_what_their_newest_result_refers_to():
+@pytest.mark.parametrize("views", usually([12, 50], 1))
+def test_50_views_have_what_their_newest_result_refers_to(views):
     lacking = noted = 0
-    for number in range(50):
+    for number in range(views):
         agent = Rereading(seed=number, sentence=UNCHANGED[number % 3], budget=4_000)
         for read in range(20 + number % 9):
             agent.read(f"src/{read}.py", words=agent.chance.randrange(60, 180))
         agent.read(f"src/{number % 3}.py")
-        view = agent.view()
+        view = present(agent.view())
         assert agent.session.compactions >= 1
         found = agent.lacking(view)
         lacking, noted = lacking + len(found[0]), noted + len(found[1])
@@ -42,7 +47,7 @@ def test_50_views_have_what_their_newest_result_refers_to():
 
 def test_new_result_shows_the_earlier_one_and_the_prefix_stays():
     agent = worked()
-    before = agent.view()
+    before = present(agent.view())
     text = agent.read_as["src/0.py"][0]
     assert text not in " ".join(texts(before))
     agent.session.events.clear()
@@ -83,7 +88,7 @@ def test_too_long_a_result_is_named():
         agent.read(f"src/{number}.py", words=100)
         agent.view()
     agent.read("src/long.py")
-    view = agent.view()
+    view = present(agent.view())
     assert "It is not shown whole, recall [ref:2.0]. Read it again in parts" in newest(view)
     assert agent.lacking(view)[0] == []
 
@@ -143,7 +148,7 @@ def test_step_without_such_a_result_looks_at_new_messages_alone():
     state = agent.manager._session
     view, looked = state.lanes["main"].view, []
 
-    class Counted(list):
+    class Counted(list[Any]):
         def __reversed__(self):
             for each in super().__reversed__():
                 looked.append(each)

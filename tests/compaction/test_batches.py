@@ -118,8 +118,8 @@ def test_below_the_least_worth_nothing_is_masked():
     assert after["before_tokens"] - after["after_tokens"] >= 9_000
 
 
-def test_default_waits_for_ten_thousand_tokens():
-    working = Working(clear_at_least_tokens=10_000)
+def test_default_waits_for_five_thousand_tokens():
+    working = Working(clear_at_least_tokens=5_000)
     default = ContextManager(tokenizer=count_quarter)
     default.append(*working.manager.get_messages())
     for number in range(60):
@@ -127,7 +127,7 @@ def test_default_waits_for_ten_thousand_tokens():
         default.append(*working.manager.get_messages()[-2:])
         view = default.get_messages_for_request(token_budget=BUDGET)
         assert view == working.views[-1]
-        assert number > 20 or not working.masked
+        assert number > 10 or not working.masked
     assert working.masked
 
 

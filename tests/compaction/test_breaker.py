@@ -1,6 +1,7 @@
 """How often a summarizer is asked that fails again and again, and what asks it all the same."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
 from tests.compaction.summarizing import SummarizedSession, begin_summarized, may_fail
 from tests.fakes import ScriptedSummarizer
+from tests.long_run import usually
 from tests.views import summary_in
 
 TALK = MessageFactory("openai")
@@ -30,7 +32,7 @@ def run_steps(watched, steps, start=0):
 
 
 @may_fail
-@pytest.mark.parametrize("timeout", [0, 5])
+@pytest.mark.parametrize("timeout", usually([0, 5], 1))
 def test_failing_summarizer_is_asked_12_times_in_120_steps(timeout):
     """Each failure in a row doubles the compactions and the new tokens before the next try."""
     model = ScriptedSummarizer(lambda _: DOWN)
@@ -72,7 +74,7 @@ def test_failing_summarizer_is_asked_no_more_often_after_resumes():
     """What was tried follows from what is stored, with and without a checkpoint."""
     store = MemoryStore()
     model = ScriptedSummarizer(lambda _: DOWN)
-    options = {"budget": 8_000, "session": "s", "store": store}
+    options: dict[str, Any] = {"budget": 8_000, "session": "s", "store": store}
     watched = begin_summarized(model, **options)
     for number in range(12):
         run_steps(watched, 10, start=10 * number)
@@ -81,6 +83,7 @@ def test_failing_summarizer_is_asked_no_more_often_after_resumes():
     assert 6 <= len(model.requests) <= 12
 
 
+@pytest.mark.long
 @may_fail
 def test_summarizer_that_was_down_for_long_comes_back():
     """The wait between two tries has an end: 32 compactions."""

@@ -9,7 +9,7 @@ import pytest
 from backscroll import ConfigurationError, ContextManager, Protection
 from backscroll.compaction.candidates import Window
 from backscroll.compaction.strategies.deduplicate import DeduplicateStrategy
-from backscroll.history.plan import Clear
+from backscroll.history.plan import PartEdit
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter
 
@@ -200,7 +200,7 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
     class MaskThird:
         name = "third"
 
-        def __call__(self, window: Window, tokens: int) -> list[Clear]:
+        def __call__(self, window: Window, tokens: int) -> list[PartEdit]:
             third = list(window.candidates("result"))[2]
             edit = window.mask(third, self.name)
             return [edit] if edit is not None else []

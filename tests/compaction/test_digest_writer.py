@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.digest.notes import USER_WORDS, TurnFacts, brief, rules_of, trouble_in
+from backscroll.compaction.digest.notes import USER_WORDS, TurnFacts, brief, trouble_in
 from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.digest.shrinking import shrink
-from backscroll.compaction.digest.user_rules import rules_in
+from backscroll.compaction.digest.user_rules import rules_in, rules_of
 from backscroll.compaction.digest.writer import (
     HEADINGS,
     MOST_RESERVE,
@@ -20,7 +20,8 @@ from backscroll.compaction.digest.writer import (
     fit_headings,
     write,
 )
-from backscroll.history.plan import NO_DIGEST, DigestContent, DigestLine, Plan, until
+from backscroll.history.plan import NO_DIGEST, DigestContent, DigestLine, Plan
+from backscroll.history.rewound_plan import until
 from backscroll.view.rendering import note_text, note_texts
 from tests.builders import assistant, entry, said, turn, user
 

@@ -1,5 +1,6 @@
 """System messages in the middle, and messages that bring tools: they keep their place within a share of the budget."""
 
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from backscroll.view.rendering import note_text
 from tests.builders import DIALECTS, MessageFactory, words
 from tests.compaction.native_talk import NativeTalk, notes
 from tests.fakes import RecordingSession, count_quarter
+from tests.long_run import usual_sets
+from tests.present import present
 from tests.views import in_a_row, summary_of
 
 ORDER = "From now on answer in French, and never touch the migrations."
@@ -45,12 +48,19 @@ def with_order(order: dict[str, Any], dialect: str, **options: Any) -> Recording
     return session
 
 
-@pytest.mark.parametrize("role", ["system", "developer"])
-@pytest.mark.parametrize("dialect", DIALECTS)
+ROLES = ("system", "developer")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "role"),
+    usual_sets(
+        [*zip(DIALECTS, cycle(ROLES), strict=False), *zip(DIALECTS, cycle(ROLES[::-1]), strict=False)], len(DIALECTS)
+    ),
+)
 def test_an_order_stays_word_for_word_in_its_role(dialect, role):
     order = {"role": role, "content": ORDER}
     session = with_order(order, dialect)
-    view = session.view(BUDGET)
+    view = present(session.view(BUDGET))
     assert view.count(order) == 1
     assert view.index(order) > next(at for at, message in enumerate(view) if summary_of([message]))
     assert events.SYSTEM_EVICTED not in session.names
@@ -61,7 +71,7 @@ def test_an_order_stays_word_for_word_in_its_role(dialect, role):
 @pytest.mark.parametrize("content", [[{"type": "text", "text": ORDER}], [{"type": "input_text", "text": ORDER}]])
 def test_an_order_in_blocks_stays(content):
     order = {"role": "developer", "content": content}
-    assert order in with_order(order, "responses").view(BUDGET)
+    assert order in present(with_order(order, "responses").view(BUDGET))
 
 
 def test_an_order_between_a_call_and_its_result_stays_behind_it():
@@ -69,7 +79,7 @@ def test_an_order_between_a_call_and_its_result_stays_behind_it():
     session.manager.append(talk.say("user", "Begin."), talk.call(["c"], "", {}))
     session.manager.append({"role": "system", "content": ORDER}, *talk.results([("c", "done")]))
     talked(session, talk, 15, "b")
-    assert {"role": "system", "content": ORDER} in session.view(BUDGET)
+    assert {"role": "system", "content": ORDER} in present(session.view(BUDGET))
 
 
 def test_orders_before_each_question_leave_valid_views():
@@ -80,7 +90,7 @@ def test_orders_before_each_question_leave_valid_views():
         session.manager.append(
             {"role": "system", "content": f"Hint {number}."}, talk.say("user", f"{number}? {words(60)}")
         )
-        view = session.view(BUDGET)
+        view = present(session.view(BUDGET))
         assert problems(view, session.manager.get_messages()) == []
         session.manager.append(talk.say("assistant", f"{number}. {words(60)}"))
     assert [m["content"] for m in view if m["role"] == "system"] == [f"Hint {number}." for number in range(30)]
@@ -93,7 +103,7 @@ def test_roles_alternate_around_an_order_before_a_pinned_one():
     session.manager.append(talk.say("assistant", "Done."), {"role": "system", "content": ORDER})
     session.manager.append(talk.say("user", "Pinned.", {"pinned": True}), talk.say("assistant", "Yes."))
     talked(session, talk, 15, "b")
-    roles = [message["role"] for message in session.view(BUDGET)]
+    roles = [message["role"] for message in present(session.view(BUDGET))]
     assert roles[:6] == ["user", "assistant", "user", "system", "assistant", "user"]
 
 
@@ -106,7 +116,7 @@ def test_the_prompt_of_a_factory_replaces_system_messages_alone():
     ]
     session.manager.append(talk.say("user", "Begin."), {"role": "system", "content": "old"}, *kept)
     talked(session, talk, 15, "b")
-    view = session.view(BUDGET)
+    view = present(session.view(BUDGET))
     assert [message for message in view if message["role"] in ("system", "developer")][1:] == kept
     assert view[0] == {"role": "system", "content": "The prompt."}
 
@@ -114,7 +124,7 @@ def test_the_prompt_of_a_factory_replaces_system_messages_alone():
 def test_what_a_hook_injected_leaves_like_any_message():
     hint = {"role": "system", "content": ORDER, "metadata": {"source": "hook"}}
     session = with_order(hint, "openai")
-    assert hint not in session.view(BUDGET)
+    assert hint not in present(session.view(BUDGET))
     assert events.SYSTEM_EVICTED not in session.names
 
 
@@ -124,7 +134,7 @@ def test_an_order_above_its_share_is_digested_and_named():
     session = with_order(order, "openai")
     seq = session.manager.get_messages().index(order)
     assert session.payloads(events.SYSTEM_EVICTED) == [{"lane": "main", "messages": 1, "seqs": [seq]}]
-    summary = summary_of(session.view(BUDGET))
+    summary = summary_of(present(session.view(BUDGET)))
     assert f"[ref:{seq}] system: Obey. word" in summary
     assert "[...]" in summary
     assert session.manager.recall(f"[ref:{seq}]").startswith("Obey. word")
@@ -139,7 +149,7 @@ def test_many_orders_leave_users_rules_their_room():
     for number in range(150):
         session.manager.append({"role": "system", "content": f"Context {number}: {words(40)}"})
         session.manager.append(talk.say("user", f"{number}?"))
-        summary = summary_of(session.view(BUDGET))
+        summary = summary_of(present(session.view(BUDGET)))
         assert not summary or "Never touch the migrations folder." in summary
         session.manager.append(talk.say("assistant", f"{number}. {words(60)}"))
     assert events.SYSTEM_EVICTED in session.names
@@ -187,7 +197,7 @@ def test_codex_keeps_its_tools_over_compactions():
     session.manager.append(talk.say("user", "Begin."), {"role": "assistant", "content": [listed]})
     session.manager.append({"role": "developer", "content": [added]}, *search(0, TOOLS))
     talked(session, talk, 15, "b")
-    view = session.view(BUDGET)
+    view = present(session.view(BUDGET))
     assert session.compactions > 2
     assert [item for item in view if item in needed] == needed
     thoughts = ("id", "status")  # the provider knows only reasoning that it made
@@ -228,7 +238,7 @@ def test_claude_keeps_its_tools_over_compactions(name):
     session.manager.append(talk.say("user", "Begin."), *CLAUDE[name])
     talked(session, talk, 15, "b")
     assert session.compactions > 2
-    assert [message for message in session.view(BUDGET) if message in CLAUDE[name]] == CLAUDE[name]
+    assert [message for message in present(session.view(BUDGET)) if message in CLAUDE[name]] == CLAUDE[name]
 
 
 def test_other_results_next_to_a_tool_search_are_cut():
@@ -241,7 +251,7 @@ def test_other_results_next_to_a_tool_search_are_cut():
     )
     session.manager.append(output, *talk.results([("r", words(1_500))]))
     talked(session, talk, 15, "b")
-    view = session.view(BUDGET)
+    view = present(session.view(BUDGET))
     assert output["content"][0] in view
     shown = next(item for item in view if item.get("call_id") == "r" and "output" in item)
     assert len(shown["output"]) < 1_500
@@ -255,7 +265,7 @@ def test_tools_above_their_share_leave_oldest_first():
         session.manager.append(*search(number, [{**tool, "description": words(20)} for tool in TOOLS]))
         talked(session, talk, 1, f"r{number}")
     gone = [seq for payload in session.payloads(events.TOOLS_EVICTED) for seq in payload["seqs"]]
-    history, view = session.manager.get_messages(), session.view(BUDGET)
+    history, view = session.manager.get_messages(), present(session.view(BUDGET))
     stay = [seq for seq, m in enumerate(history) if "tool_search_output" in str(m) and in_a_row([m])[0] in view]
     assert gone
     assert stay
@@ -267,7 +277,7 @@ def test_the_same_tools_found_twice_are_cut_by_no_strategy(strategy):
     session, talk = RecordingSession(strategies=[strategy]), MessageFactory("responses")
     session.manager.append(talk.say("user", "Begin."), *search(0, TOOLS), *search(1, TOOLS))
     talked(session, talk, 8, "b")
-    assert sum(item.get("type") == "tool_search_output" for item in session.view(BUDGET)) == 2
+    assert sum(item.get("type") == "tool_search_output" for item in present(session.view(BUDGET))) == 2
     assert events.EDIT_REJECTED not in session.names
 
 
@@ -302,7 +312,7 @@ def test_a_plan_prepared_ahead_keeps_orders(tmp_path):
     """The order is in each view of a session that is reopened at each step, with prepared plans and without."""
     views = []
     for ahead in (True, False):
-        options = {
+        options: dict[str, Any] = {
             "tokenizer": count_quarter,
             "store": f"sqlite:///{tmp_path}/{ahead}.db",
             "session": "s",

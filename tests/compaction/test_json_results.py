@@ -1,6 +1,7 @@
 """A JSON result that a view cuts stays valid JSON, whichever strategy cuts it."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ WORDS = st.text('abcdefgh é\\\n"', max_size=20)
 ROWS = st.dictionaries(WORDS, WORDS | st.integers() | st.lists(WORDS, max_size=3) | st.none(), min_size=1, max_size=6)
 STYLES = ({}, {"indent": 2}, {"separators": (",", ":")})
 BUDGET = 2_000
-WAYS = {
+WAYS: dict[str, Any] = {
     "preview on arrival": {"tool_result_preview": ToolResultPreview(600, 300, when="arrival")},
     "excerpt": {"strategies": ["excerpt"]},
     "last resort": {"strategies": None},

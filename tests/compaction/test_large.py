@@ -88,6 +88,7 @@ class Watched(str):
     """A text that notes how many of its characters were taken out of it or looked through."""
 
     __slots__ = ("read",)
+    read: int
 
     def __new__(cls, text: str) -> "Watched":
         made = super().__new__(cls, text)

@@ -3,6 +3,7 @@
 import base64
 import struct
 import zlib
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +30,7 @@ def png(width: int, height: int, size: int = 0) -> str:
 SMALL = png(200, 100)
 
 
-def shot(number: int, data: str = SMALL) -> list[dict]:
+def shot(number: int, data: str = SMALL) -> list[dict[str, Any]]:
     """Return a call and its result, which is a screenshot."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     call = {"type": "tool_use", "id": f"c{number}", "name": "look", "input": {}}
@@ -44,7 +45,7 @@ def begun(**options) -> RecordingSession:
     return session
 
 
-def images_in(view: list[dict]) -> int:
+def images_in(view: list[dict[str, Any]]) -> int:
     return str(view).count("'type': 'image'")
 
 

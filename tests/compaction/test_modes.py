@@ -1,4 +1,4 @@
-"""The presets of modes, what takes precedence over them, and a lane in the mode `lean`."""
+"""The presets of modes, what takes precedence over them, and lanes in the modes `lean` and `handover`."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import AsyncContextManager, ConfigurationError, ContextManager, Protection, ToolResultPreview
-from backscroll.compaction.modes import LEAN, MODES, STANDARD
+from backscroll.compaction.modes import HANDOVER, LEAN, MODES, STANDARD
 from backscroll.compaction.options import CompactionOptions
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
@@ -38,8 +38,32 @@ def test_mode_lean_sets_its_preset():
     assert options.digest == LEAN.digest != STANDARD.digest
 
 
+def test_mode_handover_sets_its_preset():
+    options = options_of(mode="handover")
+    assert options.target_usage == HANDOVER.target_usage > STANDARD.target_usage
+    assert options.compact_threshold == HANDOVER.compact_threshold
+    assert options.protect == HANDOVER.protect != STANDARD.protect
+    assert options.tool_result_preview is None
+    assert options.digest == HANDOVER.digest != STANDARD.digest
+
+
+def test_mode_handover_shortens_and_takes_no_excerpts():
+    """The mode decides what `"auto"` runs, and a list that is given replaces it."""
+
+    def reasons(**given: Any) -> set[str]:
+        with ContextManager(mode="handover", tokenizer=count_quarter, budget=BUDGET, **given) as manager:
+            for messages in steps([("call", 120)] * 30):
+                manager.append(*messages)
+                manager.get_messages_for_request()
+            return {found.reason for found in manager.explain() if found.state != "whole"}
+
+    assert {"shorten", "digest"} <= reasons()
+    assert "excerpt" not in reasons()
+    assert "shorten" not in reasons(strategies=["excerpt", "digest"])
+
+
 def test_given_options_take_precedence_over_the_mode():
-    given = {
+    given: dict[str, Any] = {
         "target_usage": 0.5, "protect": Protection(recent=0.3), "tool_result_preview": ToolResultPreview(900, 300),
     }  # fmt: skip
     found = asdict(options_of(mode="lean", **given))
@@ -49,7 +73,7 @@ def test_given_options_take_precedence_over_the_mode():
 
 @pytest.mark.parametrize("manager", [ContextManager, AsyncContextManager])
 def test_unknown_mode_raises_and_names_the_modes(manager):
-    with pytest.raises(ConfigurationError, match="`mode` must be 'standard' or 'lean', not 'cheap'"):
+    with pytest.raises(ConfigurationError, match="`mode` must be 'standard', 'lean' or 'handover', not 'cheap'"):
         manager(mode="cheap")
 
 
@@ -101,6 +125,7 @@ def test_lean_summary_begins_with_the_one_before(kinds):
         assert rewritten <= 1 + changed / 2
 
 
+@pytest.mark.long
 def test_lean_summary_mostly_appends_over_a_long_session():
     """Lean summaries are written again at less than half of the compactions, standard ones not at all of them."""
     rewritten, changed = {}, {}
@@ -119,10 +144,11 @@ def test_lean_summary_mostly_appends_over_a_long_session():
     assert rewritten["standard"] < changed["standard"]
 
 
-def test_rule_stays_in_every_lean_view_word_for_word():
+@pytest.mark.parametrize("mode", ["lean", "handover"])
+def test_rule_stays_in_every_view_word_for_word(mode):
     """Also a rule of a later turn, which a summary quotes from then on, over many of them."""
     later = "Always run make check before you commit."
-    with ContextManager(mode="lean", tokenizer=count_quarter, budget=BUDGET) as manager:
+    with ContextManager(mode=mode, tokenizer=count_quarter, budget=BUDGET) as manager:
         for number, messages in enumerate(steps([("call" if at % 7 else "user", 10 + at % 40) for at in range(300)])):
             manager.append(*messages)
             if number == 20:
@@ -132,20 +158,17 @@ def test_rule_stays_in_every_lean_view_word_for_word():
             assert number < 20 or later in view
 
 
-def test_restart_of_a_lean_session_gives_the_same_views():
+@pytest.mark.parametrize("mode", ["lean", "handover"])
+def test_restart_of_a_session_gives_the_same_views(mode):
     store, views = MemoryStore(), {}
     for restarts in (False, True):
-        manager = ContextManager(
-            store=store, session=str(restarts), mode="lean", tokenizer=count_quarter, budget=BUDGET
-        )
+        manager = ContextManager(store=store, session=str(restarts), mode=mode, tokenizer=count_quarter, budget=BUDGET)
         for number, messages in enumerate(steps([("call" if at % 5 else "user", 10 + at % 40) for at in range(120)])):
             manager.append(*messages)
             views[restarts, number] = manager.get_messages_for_request()
             if restarts and number % 10 == 9:
                 manager.close()
-                manager = ContextManager(
-                    store=store, session="True", mode="lean", tokenizer=count_quarter, budget=BUDGET
-                )
+                manager = ContextManager(store=store, session="True", mode=mode, tokenizer=count_quarter, budget=BUDGET)
         manager.close()
     assert any(notes_of(view) for view in views.values())
     assert [views[False, at] for at in range(121)] == [views[True, at] for at in range(121)]

@@ -8,7 +8,8 @@ import pytest
 from backscroll import Protection, events
 from backscroll.compaction.native import worth_using
 from backscroll.evaluation.fake_providers import reply
-from tests.compaction.native_talk import Message, NativeTalk
+from tests.bound_agent import Message
+from tests.compaction.native_talk import NativeTalk
 
 VENDORS = ("anthropic", "openai")
 

@@ -94,7 +94,7 @@ def test_reasoning_of_the_current_turn_stays_in_a_compaction():
 
 def test_thinking_of_other_providers_stays_where_it_is_unbound():
     signed = {"type": "thinking", "thinking": "Hm. " * 40, "signature": "c2ln"}
-    turns = [
+    turns: list[list[Any]] = [
         [
             {"role": "user", "content": words(150, f"t{number}")},
             {"role": "assistant", "content": [signed, {"type": "text", "text": f"Done {number}."}]},

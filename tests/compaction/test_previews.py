@@ -7,6 +7,7 @@ import pytest
 
 from backscroll import AsyncContextManager, CachePricing, ContextManager, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
+from tests.present import present
 
 LONG = "\n".join(f"line {number} of the file" for number in range(400))  # about 2,400 tokens
 
@@ -98,7 +99,7 @@ def test_a_message_may_say_that_it_is_to_stay_whole():
 
 def test_batch_of_old_results_is_cleared_also_with_previews():
     """A batch costs the cache of all that follows, and a preview frees too little for that."""
-    context = manager(clear_at_least_tokens=4_000, cache_pricing=CachePricing(read=1.0, write=1.0))
+    context = manager(clear_at_least_tokens=2_000, cache_pricing=CachePricing(read=1.0, write=1.0))
     for number in range(10):
         read(context, number)
         view = context.get_messages_for_request()
@@ -175,7 +176,7 @@ def test_what_can_never_work_is_refused(values: dict[str, Any]):
     with pytest.raises(ConfigurationError):
         ToolResultPreview(**values)
     with pytest.raises(ConfigurationError, match="`tool_result_preview` must be a ToolResultPreview"):
-        ContextManager(tool_result_preview=values)
+        ContextManager(tool_result_preview=values)  # type: ignore[arg-type]  # on purpose
 
 
 # -- messages kept by number, and leaving out what is asked for --
@@ -227,7 +228,7 @@ def test_a_share_and_a_kind_narrow_it_down():
     context.append({"role": "user", "content": "Go on"})
     context.get_messages_for_request()
     assert context.trim(keep_last=2, fraction=0.4, only="tools") is None
-    assert context.trim(keep_last=2, only="tools").messages_dropped == 2
+    assert present(context.trim(keep_last=2, only="tools")).messages_dropped == 2
     view = context.get_messages_for_request()
     assert not any(message["role"] == "tool" for message in view)
     assert sum("Question" in message["content"] for message in view if message["role"] == "user") == 4

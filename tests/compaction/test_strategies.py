@@ -11,6 +11,7 @@ from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
 from tests.builders import LONG, MessageFactory
 from tests.fakes import RecordingSession, count_quarter
+from tests.present import present
 
 TALK = MessageFactory("openai")
 MARK = re.compile(r"\n\[\.\.\. [\d,]+ characters left out, recall (\[ref:\d+\.\d+\]) \.\.\.\]\n|\n\[\.\.\.\]\n")
@@ -157,7 +158,7 @@ def test_digest_has_user_words_and_one_recallable_line_a_turn():
     messages = session.manager.get_messages()
     covered: list[int] = []
     for line in told:
-        first, last = re.match(r"\[ref:(\d+)(?:-(\d+))?\] ", line).groups()
+        first, last = present(re.match(r"\[ref:(\d+)(?:-(\d+))?\] ", line)).groups()
         seqs = range(int(first), int(last or first) + 1)
         covered += seqs
         recalled = session.manager.recall(line.split(" ")[0], limit=100_000)

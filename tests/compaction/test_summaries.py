@@ -18,6 +18,7 @@ from backscroll.stores.memory import MemoryStore
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed
 from tests.compaction.summarizing import SummarizedSession, begin_summarized, may_fail
 from tests.fakes import ScriptedSummarizer, count_quarter, spelled
+from tests.long_run import usually
 from tests.profiles import examples
 from tests.views import summary_in, weight
 
@@ -266,7 +267,8 @@ def test_summary_survives_a_restart_before_and_after_its_use():
     assert third.manager.usage().summarizer == first.manager.usage().summarizer
 
 
-def test_fifty_compactions_keep_rules_and_the_summary_size():
+@pytest.mark.parametrize("compactions", usually([15, 50], 1))
+def test_fifty_compactions_keep_rules_and_the_summary_size(compactions):
     """After fifty compactions rules and facts are there and the summary has not grown."""
     watched = begin_summarized(
         ScriptedSummarizer(lambda number: f"<summary>{'It went on. ' * 200} Now at {spelled(number)}.</summary>"),
@@ -275,7 +277,7 @@ def test_fifty_compactions_keep_rules_and_the_summary_size():
     watched.manager.append(TALK.say("user", "Always run ruff before you commit."))
     sizes = []
     number = 0
-    while len(watched.payloads(events.COMPACTION)) < 50:
+    while len(watched.payloads(events.COMPACTION)) < compactions:
         view = watched.rounds(1, start=number)
         number += 1
         if any(str(message["content"]).startswith("<summary>\n") for message in view):

@@ -15,6 +15,7 @@ from backscroll.evaluation.validity import problems
 from backscroll.history.plan import LINES
 from backscroll.messages import read_message
 from tests.fakes import count_quarter
+from tests.present import present
 from tests.real import RECORDINGS, needs_recordings
 from tests.views import summary_in
 
@@ -80,7 +81,7 @@ def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
     assert names.count(events.COMPACTION) >= 50
     assert len(rules) >= 5
     assert events.RULES_EVICTED not in names
-    assert problems(step.view, messages[: step.before]) == []
+    assert problems(present(step.view), messages[: step.before]) == []
     assert max(sizes) <= BUDGET * 0.45 + 100
     assert max(sizes[-len(sizes) // 3 :]) <= 1.1 * max(sizes[: len(sizes) // 2])  # it does not grow
     assert bill.calls == bill.made <= names.count(events.COMPACTION)

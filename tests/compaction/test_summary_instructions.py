@@ -8,6 +8,7 @@ from backscroll import ConfigurationError, Summarizer, events
 from backscroll.stores.memory import MemoryStore
 from tests.compaction.summarizing import SummarizedSession, begin_summarized
 from tests.fakes import ScriptedSummarizer
+from tests.present import present
 
 KEEP = "Keep every name of a protein, and {braces} as they are."
 AUTHOR = re.compile(r"a model, prompt 1 with instructions [0-9a-f]{8}")
@@ -30,7 +31,7 @@ def test_author_names_the_instructions_after_a_restart_too():
         None, summarizer=Summarizer(ScriptedSummarizer(), instructions=KEEP), session="s", store=store
     )
     watched.rounds(30)
-    author = watched.manager.usage().summarized_by
+    author = present(watched.manager.usage().summarized_by)
     assert AUTHOR.fullmatch(author)
     assert any(author in found.reason for found in watched.manager.explain())
     watched.manager.close()

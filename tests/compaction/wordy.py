@@ -1,13 +1,14 @@
 """A program: views of a session with many words of equal weight, as JSON. `python -m tests.compaction.wordy`."""
 
 import json
+from typing import Any
 
 from backscroll import ContextManager
 from tests.builders import MessageFactory
 from tests.fakes import count_quarter
 
 
-def wordy_views():
+def wordy_views() -> Any:
     """Views of a session with many words of equal weight."""
     manager = ContextManager(tokenizer=count_quarter, budget=3_000)
     talk = MessageFactory("openai")

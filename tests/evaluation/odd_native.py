@@ -19,6 +19,7 @@ def made(*items: Message) -> Message:
     return {"role": "assistant", "content": list(items)}
 
 
+STEP: Message = {"type": "thought", "signature": "s"}
 COMPACTION: Message = {"type": "compaction", "encrypted_content": "sealed"}
 TALK = [GO, said("x"), user("Then that."), said("y"), ON]
 BY_PROVIDER: Message = {"role": "user", "content": [{"type": "compaction", "content": "Before.", "signature": "s"}]}
@@ -27,6 +28,7 @@ QUOTES = user("<summary>[ref:0] user: Go on with it.</summary>")
 BROKEN: dict[str, list[Case]] = {
     "reasoning-alone": [
         Case([GO, made(thought("1")), ON], [GO, thought("1"), ON], "reasoning without the item that followed it"),
+        Case([GO, made(STEP), ON], [GO, made(STEP), ON], "a thought without the step that followed it"),
         Case([GO, made(thought("1"))], [GO, thought("1")], "reasoning without the item that followed it"),
     ],
     "demanded": [Case([GO, made(thought("1"), reply("one")), ON], [GO, reply("one"), ON], "without its reasoning")],

@@ -58,6 +58,16 @@ HALF = [user("Half \ud83d of it, please."), said("Yes.")]
 DATA = '{"rows": [1, 2, 3], "total": 3, "unit": "s"}'
 MCP = '{"content": [{"type": "text", "text": "{\\"rows\\": [1, 2, 3], \\"unit\\": \\"s\\"}"}], "structuredContent": %s}'
 BOTH = MCP % '{"rows": [1, 2, 3], "unit": "s"}'
+TWICE_IN_BEDROCK = [
+    {"role": "user", "content": [{"text": "Go on with it."}]},
+    bedrock_call("a"),
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": BOTH}]}}]},
+]
+TWICE_IN_GEMINI = [
+    {"role": "user", "parts": [{"text": "Go on with it."}]},
+    gemini_call("a"),
+    {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "f", "response": {"output": BOTH}}}]},
+]
 ONE = MCP % '"the same data as above"'
 
 SOUND: dict[str, Case] = {
@@ -118,7 +128,10 @@ SOUND: dict[str, Case] = {
     ),
     "half a character": Case(HALF, [user("Half � of it, please."), said("Yes.")]),
     "a structure as JSON": Case([GO, calls("a"), tool("a", {"x": 1})], [GO, calls("a"), tool("a", '{"x":1}')]),  # type: ignore[arg-type] # the odd history
-    "arguments as JSON": Case([GO, calls("a", arguments={"x": 1}), tool("a")], [GO, calls("a"), tool("a")]),  # type: ignore[arg-type] # the odd history
+    "arguments as JSON": Case(
+        [GO, calls("a", arguments={"x": 1}), tool("a")],  # type: ignore[arg-type]  # the odd history
+        [GO, calls("a", arguments='{"x":1}'), tool("a")],
+    ),
     "one of two copies": Case([GO, calls("a"), tool("a", BOTH)], [GO, calls("a"), tool("a", ONE)]),
     "an answer at the end": Case([GO, said("Done.")], [GO, said("Done.")]),
 }
@@ -159,10 +172,15 @@ BROKEN: dict[str, list[Case]] = {
     "types": [
         Case([*CUT_BLOCK[:2], answered("a", "42")], [*CUT_BLOCK[:2], answered("a", "42")], "changed their type to str"),
         Case(
-            [GO, calls("a", arguments={}), tool("a")],
-            [GO, calls("a", arguments={}), tool("a")],
+            [GO, calls("a", arguments={}), tool("a")],  # type: ignore[arg-type]  # the odd history
+            [GO, calls("a", arguments={}), tool("a")],  # type: ignore[arg-type]  # likewise
             "changed their type to dict",
-        ),  # type: ignore[arg-type] # the odd history
+        ),
+        Case(
+            [GO, calls("a", arguments={"x": 1}), tool("a")],  # type: ignore[arg-type]  # the odd history
+            [GO, calls("a"), tool("a")],
+            "lost its arguments",
+        ),
     ],
     "cut": [Case(CUT, [GO, calls("a"), tool("a", WAITING), ON], "does not quote its arguments")],
     "thoughts": [
@@ -203,6 +221,8 @@ BROKEN: dict[str, list[Case]] = {
             [GO, anthropic_call("a"), answered("a", [text(DATA), text(DATA)])],
             "the same data twice",
         ),
+        Case(TWICE_IN_BEDROCK, TWICE_IN_BEDROCK, "the same data twice"),
+        Case(TWICE_IN_GEMINI, TWICE_IN_GEMINI, "the same data twice"),
     ],
     "prefill": [
         Case([GO, said("Done.")], [GO, said("Done.")], "ends with an answer", {"takes_prefill": False}),

@@ -7,6 +7,8 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Callable
+from typing import Any
 
 from backscroll.errors import BackscrollError
 
@@ -31,7 +33,7 @@ PATTERNS = [
 ]  # fmt: skip
 
 
-def values(arguments, name=""):
+def values(arguments: Any, name: str = "") -> Any:
     if isinstance(arguments, dict):
         return [pair for key, value in arguments.items() for pair in values(value, key)]
     if isinstance(arguments, list):
@@ -41,7 +43,7 @@ def values(arguments, name=""):
     return [(name, arguments if isinstance(arguments, str) else json.dumps(arguments))]
 
 
-def calls(message):
+def calls(message: dict[str, Any]) -> Any:
     found = []
     for call in message.get("tool_calls") or ():
         text = call["function"]["arguments"]
@@ -52,14 +54,14 @@ def calls(message):
     return found
 
 
-def readable_text(message):
+def readable_text(message: dict[str, Any]) -> str:
     lines = [message.get("content") or ""]
     for name, _, given in calls(message):
         lines += [name, *(value for _, value in given)]
     return "\n".join(lines)
 
 
-def facts(message):
+def facts(message: dict[str, Any]) -> Any:
     given = [pair for _, _, pairs in calls(message) for pair in pairs]
     found = {}
     for name, value in given:
@@ -88,7 +90,7 @@ def facts(message):
     return chosen if len(chosen) <= 60 else sorted(chosen, key=lambda one: zlib.crc32(one[0].encode()))[:60]
 
 
-def special(kind, known):
+def special(kind: str, known: str) -> bool:
     common = ["README.md", "package.json", "/dev/null", "node_modules", "CLAUDE.md", "main.go", "index.ts", "stdout"]
     common += ["stderr"]
     steps = [step for step in known.split("/") if step]
@@ -106,7 +108,7 @@ def special(kind, known):
     return len(known) >= 5
 
 
-def occurs(fact, text):
+def occurs(fact: Any, text: str) -> Any:
     known, kind = fact
     if kind in ("line", "quote"):
         return known in text
@@ -114,7 +116,7 @@ def occurs(fact, text):
     return known in text and bool(re.search(edges[0] + re.escape(known) + edges[1], text))
 
 
-def surroundings(known, text, most):
+def surroundings(known: str, text: str, most: int) -> Any:
     places = []
     at = text.rfind(known)
     while at >= 0 and len(places) < most:
@@ -126,7 +128,7 @@ def surroundings(known, text, most):
     ]
 
 
-def in_context(fact, text, texts, last):
+def in_context(fact: Any, text: str, texts: list[str], last: int) -> Any:
     before = surroundings(fact[0], texts[last], 3)
     for at in range(last - 1, max(-1, last - 60), -1):
         if len(before) < 6:
@@ -135,11 +137,11 @@ def in_context(fact, text, texts, last):
     return fact[1] == "line" or any(len(one & other) >= min(3, len(other)) for one in here for other in before)
 
 
-def words(text):
+def words(text: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Za-z_][\w./-]{3,}", text)}
 
 
-def reference(view, said, missing):
+def reference(view: list[dict[str, Any]], said: str, missing: Any) -> Any:
     for known, _ in missing:
         said = said.replace(known, " ")
     asked = {
@@ -165,7 +167,7 @@ def reference(view, said, missing):
     return best[1]
 
 
-def recalls(messages, manager, budget, weigh, count):
+def recalls(messages: list[dict[str, Any]], manager: Any, budget: Any, weigh: Any, count: Callable[[str], int]) -> Any:
     """`facts, recall, reachable, far_facts, far_recall, far_reachable` of one replay with this manager."""
     texts = [readable_text(message) for message in messages]
     rules = [text for text, message in zip(texts, messages, strict=True) if message["role"] == "system"]
@@ -202,6 +204,6 @@ def recalls(messages, manager, budget, weigh, count):
     return [figure for group in (every, far) for figure in summed([one for one in group if one])]
 
 
-def summed(group):
+def summed(group: Any) -> Any:
     mean = [sum(sum(one[which] for one in judged) / len(judged) for judged in group) for which in (0, 1)]
     return [sum(map(len, group)), *(total / len(group) if group else None for total in mean)]

@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -39,7 +40,7 @@ def talk(tmp_path):
 
 
 def work(rounds=12):
-    messages = [{"role": "user", "content": "Look at src/app/first.py and all others."}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at src/app/first.py and all others."}]
     for at in range(rounds):
         function = {"name": "look", "arguments": json.dumps({"path": f"src/app/part_{at}.py"})}
         call = {"id": f"c{at}", "type": "function", "function": function}
@@ -114,11 +115,11 @@ def test_replay_mode_names_its_outcome_and_differs(talk):
 
 def as_printed(rows, width):
     """The tables of a comparison and its notes, in so many columns."""
-    console = Console(file=StringIO(), width=width)
+    console = Console(file=(printed := StringIO()), width=width)
     prices = TARIFFS["anthropic"]
     for item in (*table.each(rows, width), *table.tables(sums(rows), prices, width), *table.notes(rows)):
         console.print(item)
-    return console.file.getvalue()
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])
@@ -225,7 +226,7 @@ def test_folder_is_searched_and_unreadable_files_reported(tmp_path):
     deep.mkdir(parents=True)
     session = {"type": "user", "sessionId": "s", "uuid": "u", "parentUuid": None, "timestamp": "2026-01-01T00:00:00Z"}
     answer = {**session, "type": "assistant", "uuid": "v", "parentUuid": "u"}
-    lines = [
+    lines: list[dict[str, Any]] = [
         {**session, "message": {"role": "user", "content": "Hello"}},
         {**answer, "message": {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]}},
     ]
@@ -363,7 +364,7 @@ def in_front(line):
     where the tests run in the background of a shell, which ignores that for whatever it starts there.
     """
     heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", heed, *line], **pipes, start_new_session=True) as begun:
         try:
             yield begun

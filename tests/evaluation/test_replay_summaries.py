@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def recorded(tmp_path, monkeypatch) -> Path:
     return path
 
 
-def outcome_of(found) -> dict:
+def outcome_of(found) -> dict[str, Any]:
     assert found.exit_code == 0, found.output
     return json.loads(found.stdout)["outcomes"][0]
 
@@ -186,6 +187,7 @@ def test_two_replays_with_a_model_give_the_same_figures():
         assert getattr(once, name) == getattr(again, name), name
 
 
+@pytest.mark.long
 def test_the_installed_command_asks_as_well(recorded):
     with serving((200, {}, chat(WRITTEN))) as server:
         command = [sys.executable, "-m", "backscroll.cli.main", "replay", str(recorded), "--budget", "4k", "--json"]

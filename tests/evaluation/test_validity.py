@@ -1,6 +1,7 @@
 """The oracle of the replay: each kind of problem is found, and sound views pass, in every dialect."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -258,12 +259,12 @@ def test_a_judge_of_a_whole_session_finds_what_a_new_one_finds() -> None:
 
 def test_strangers_are_texts_that_no_message_holds():
     """A replaced result that is still shown is found; references, synthetic text and system messages are not."""
-    history = [
+    history: list[dict[str, Any]] = [
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "run", "input": {"path": "a.py"}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "new"}]},
     ]
-    marked = [
+    marked: list[dict[str, Any]] = [
         {"role": "system", "content": "Be brief."},
         {"role": "assistant", "content": "<summary>2 messages</summary>"},
         {

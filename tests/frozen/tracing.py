@@ -59,7 +59,7 @@ def steps() -> dict[str, Way]:
             for number in range(3):
                 manager.append(talk.say("user", f"{number}?"), talk.say("assistant", "yes"))
                 manager.get_messages_for_request()
-            found[f"append, {name}"] = way(lambda manager=manager, talk=talk: manager.append(talk.say("user", "and?")))
+            found[f"append, {name}"] = way(lambda manager=manager, talk=talk: manager.append(talk.say("user", "and?")))  # type: ignore[misc]  # mypy infers no lambda with defaults
             found[f"request, {name}"] = way(manager.get_messages_for_request)
             manager.close()
     return found

@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ _FRAME = re.compile(
 _REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+))?(?:\.\d+)?\]")
 _CUT = re.compile(r"\[\.\.\. [\d,]+ characters left out, recall \[ref:(\d+)(?:\.\d+)?\] \.\.\.\]")
 _STUB = re.compile(r"\[[^\n]*recall \[ref:(\d+)(?:\.\d+)?\]\]")
+_QUOTED = 24  # characters of its beginning by which a quote is known
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output")
 _BY_KEY = ("text", "toolUse", "toolResult", "image", "functionCall", "functionResponse", "inlineData")
 """Keys that tell blocks of Bedrock and parts of Gemini apart."""
@@ -55,7 +57,7 @@ def bits(message: Message) -> list[Bit]:
     role, content = str(message["role"]), message.get("content", message.get("parts"))
     role = "assistant" if role == "model" else role
     if role == "tool":
-        return [Bit("user", "result", message["tool_call_id"], content)]
+        return [Bit("user", "result", message["tool_call_id"], str(content))]
     listed = [_listed(call) for call in message.get("tool_calls") or ()]
     known = {call.id for call in listed}
     if isinstance(content, str):
@@ -231,6 +233,8 @@ class Shown(NamedTuple):
     """Ephemeral messages, which may be shown anywhere."""
     prompt: str | None = None
     """The system prompt that stands in place of the system messages."""
+    quotes: bool = False
+    """A hand-over may quote the user's first and last message, or name it where new messages take all room."""
 
 
 def shown(view: Sequence[Message], history: History, beside: Shown) -> list[str]:
@@ -248,8 +252,8 @@ def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str
     asked = {bit.id for bit in there.values() if bit.kind == "call"}
     passing = [_encodable(bit) for message in beside.passing for bit in bits(message)]
     exact: dict[Bit, list[tuple[int, int]]] = {}
-    for key, bit in there.items():
-        exact.setdefault(bit, []).append(key)
+    for where, bit in there.items():
+        exact.setdefault(bit, []).append(where)
     places: dict[tuple[int, int], bool] = {}
     last = (-1, -1)
     for at, message in enumerate(view):
@@ -264,7 +268,8 @@ def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str
                 if key < last:
                     yield f"view[{at}] shows message {key[0]} behind {last[0]}"
                 last = key
-    yield from _missing(history, there, places, beside, any("<summary>" in str(message) for message in view))
+    texts = [bit.body for message in view for bit in bits(message) if bit.kind == "text"]
+    yield from _missing(history, there, places, beside, [text for text in texts if "<summary>" in text])
     first = next((role for message in view if (role := _role(message)) != "system"), None)
     begun = next((there[key].role for key in there if there[key].role != "system"), None)
     if begun == "user" and first != "user":
@@ -371,7 +376,7 @@ def _missing(
     there: Mapping[tuple[int, int], Bit],
     places: Mapping[tuple[int, int], bool],
     beside: Shown,
-    summary: bool,
+    summaries: Sequence[str],
 ) -> Iterator[str]:
     """What no view may leave out."""
     seen = {seq for seq, _ in places}
@@ -382,7 +387,8 @@ def _missing(
             yield f"the system message {seq} is not there word for word"
     users = [seq for seq, message in history if _is_users(message)]
     for which, seq in (("first", users[0]), ("last", users[-1])) if users else ():
-        if seq not in seen:
+        quoted = beside.quotes and _is_quoted(seq, dict(history)[seq], summaries)
+        if seq not in seen and not quoted:
             yield f"the {which} user message, {seq}, is not there"
     for key, bit in there.items():
         if key[0] in beside.pinned and bit.kind != "reasoning" and not places.get(key):
@@ -394,7 +400,7 @@ def _missing(
         if bit.kind == "result" and key[0] in seen and key not in places:
             yield f"the result of {bit.id!r} in message {key[0]} is not there"
     said = {seq for (seq, _), bit in there.items() if bit.kind != "reasoning"}  # which its provider may refuse
-    if (left_out := said - seen) and not summary:
+    if (left_out := said - seen) and not summaries:
         yield f"the messages {sorted(left_out)} are left out, and nothing says so"
 
 
@@ -406,6 +412,23 @@ def _is_users(message: Message) -> bool:
         and flags.get("source") != "hook"
         and any(bit.kind in ("text", "media") for bit in bits(message))
     )
+
+
+def _is_quoted(seq: int, message: Message, summaries: Sequence[str]) -> bool:
+    """Whether a summary has the beginning of what a message says, apart from the signs that a quote escapes, or names
+    it among what is left out.
+    """
+    held = bits(message)
+    said = _plain("".join(bit.body for bit in held)[:_QUOTED])
+    for summary in summaries:
+        named = _REFERENCE.findall(summary.rpartition("\nLeft out: ")[2]) if "\nLeft out: " in summary else []
+        if said in _plain(summary) or any(int(first) <= seq <= int(last or first) for first, last in named):
+            return all(bit.kind == "text" for bit in held)
+    return False
+
+
+def _plain(text: str) -> str:
+    return "".join(filter(str.isalnum, unescape(text)))
 
 
 def _neighbours(view: Sequence[Message], history: History) -> Iterator[str]:
@@ -422,7 +445,7 @@ def _neighbours(view: Sequence[Message], history: History) -> Iterator[str]:
     for at, message in enumerate(view):
         text = json.dumps(message, sort_keys=True)
         same = before is not None and text in where and _role(view[at - 1]) == _role(message)
-        if same and not doubled & {text, before}:
+        if before is not None and same and not doubled & {text, before}:
             between = spoke[where[before] + 1 : where[text]]
             if any(role != _role(message) for role, _ in between):
                 yield f"view[{at}] has the role of the one before it, {_role(message)}, and another spoke between them"

@@ -59,7 +59,7 @@ class Session:
         return said
 
     def opened(self) -> ContextManager:
-        return ContextManager(session="s", store=self.address, budget=BUDGET, clear_at_least_tokens=300, **self.more)
+        return ContextManager(session="s", store=self.address, budget=BUDGET, clear_at_least_tokens=150, **self.more)
 
     def live(self, pipe: int) -> None:
         """Goes on where the store stands, for as long as it lives; tells of each message that was acknowledged."""
@@ -115,7 +115,7 @@ class Session:
             view = context.get_messages_for_request(token_budget=BUDGET * 50)
             found += taken(view, self.dialect) + shown(view, story.kept, Shown(story.pinned))
         context.close()
-        store = open_store(self.address)
+        store: Any = open_store(self.address)
         found += [str(problem) for problem in store.verify() if not problem.harmless]
         store.close()
         return found

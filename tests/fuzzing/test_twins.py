@@ -58,7 +58,7 @@ class Twins:
         self.chance = chance = random.Random(seed)
         self.dialect = chance.choice(DIALECTS)
         self.story = Story(self.dialect, chance)
-        self.options = options(chance)
+        self.options = options(chance) | {"mode": ("standard", "handover")[seed // 2 % 2]}
         self.name, self.forks = "s", 0
         self.address = f"sqlite:///{folder}/a.db"
         self.more: dict[str, Any] = chance.choice(
@@ -74,7 +74,7 @@ class Twins:
         """Whether a provider counted otherwise, so that four letters are no token any more."""
         self.views: dict[str, list[Message]] = {}
         store = MemoryStore() if chance.random() < 0.4 else None
-        named = {} if store is None else {"session": "s", "store": store}
+        named: dict[str, Any] = {} if store is None else {"session": "s", "store": store}
         self.can_fork = store is not None
         self.memory = checkpointing(Manager(**named, **self.options), every)
         self.disk = self.opened()
@@ -128,7 +128,7 @@ class Twins:
         name = self.story.name() if chance.random() < 0.2 else None
         if apart:
             for message in messages:
-                self.story.took([message], self.both(lambda manager, message=message: manager.append(message)))
+                self.story.took([message], self.both(lambda manager, message=message: manager.append(message)))  # type: ignore[misc]  # mypy infers no lambda with defaults
             return
         self.story.took(messages, self.both(lambda manager: manager.append(*messages, idempotency_key=name)))
         if name is not None:
@@ -248,7 +248,7 @@ class Twins:
         if isinstance(view, type) or not self.story.kept:
             return
         self.views[lane] = view
-        beside = Shown(self.story.pinned, self.story.passing, self.prompt)
+        beside = Shown(self.story.pinned, self.story.passing, self.prompt, self.options["mode"] == "handover")
         wrong = taken(view, self.dialect)
         wrong += shown(view, self.story.kept, beside)
         if weight(view) > budget and not self.reported:

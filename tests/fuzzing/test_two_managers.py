@@ -61,8 +61,10 @@ class Two:
         self.story = Story(self.dialect, chance)
         shared = InMemory() if chance.random() < 0.7 else None
         self.stores = [shared or OnDisk(folder / "a.db") for _ in range(2)]
+        self.quotes = bool(seed % 2)
+        more: dict[str, Any] = {"mode": "handover" if self.quotes else "standard", "clear_at_least_tokens": 200}
         self.managers = [
-            ContextManager(session="s", store=store, tokenizer=count_quarter, budget=4_000, clear_at_least_tokens=400)
+            ContextManager(session="s", store=store, tokenizer=count_quarter, budget=4_000, **more)
             for store in self.stores
         ]
         for manager in self.managers:
@@ -130,15 +132,17 @@ class Two:
         if not self.story.kept:
             return
         wrong = [taken(view, self.dialect) + shown(view, kept, beside) for kept, beside in (self._wanted(), before)]
-        assert [] in wrong, "\n".join(min(wrong, key=len))
+        fewest = min(wrong, key=len)
+        assert fewest == [], "\n".join(fewest)
 
     def _wanted(self) -> tuple[list[tuple[int, Message]], Shown]:
-        return list(self.story.kept), Shown(self.story.pinned)
+        return list(self.story.kept), Shown(self.story.pinned, quotes=self.quotes)
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # rules that find no room in so small a digest
 @given(st.integers(0, 2**64), st.integers(1, 60), st.sampled_from([3, 10, 10_000]))
 @example(801, 35, 3)  # a request that foresees a compaction is stored after the other's rewind
+@example(6_918_774, 49, 3)  # a result that is pinned leaves without its call, and a rewind has to bring it back
 @settings(max_examples=examples(30))
 def test_two_managers_keep_one_conversation(seed, steps, every):
     """Nothing is lost, doubled or mixed up, and what one of them sends is always what a provider takes."""

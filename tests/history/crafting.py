@@ -4,13 +4,14 @@ import json
 import random
 import zlib
 from base64 import b64decode, b64encode
+from typing import Any
 
 from backscroll import ContextManager
 from backscroll.ports import Record
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
 
-OPTIONS = {"tokenizer": len, "budget": 3_000, "clear_at_least_tokens": 400}
+OPTIONS: dict[str, Any] = {"tokenizer": len, "budget": 3_000, "clear_at_least_tokens": 200}
 VALUES = [
     None, True, False, 0, 1, -1, 2, 7, 10**6, -(10**6), 2**63, -(2**63), 10**400, 0.5, -2.5, 1e308, "", "x", "user",
     "main", "assistant", "\ud800", "é" * 5, [], [[]], [0], [1, 2], [[0, 1]], ["x"], [None], {}, {"x": 1}, {"at": 0},
@@ -86,7 +87,7 @@ def _mutated(value: object, chance: random.Random) -> object:
     return chance.choice(VALUES)
 
 
-def session_of_all_kinds(store=None):
+def session_of_all_kinds(store: Any = None) -> Any:
     """A session with all that a format has to hold, the same in every run."""
     chance, talk = random.Random(1), MessageFactory("openai")
     answers = iter(["", "It goes well.", *["It went well."] * 20])

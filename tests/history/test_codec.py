@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backscroll import ContextManager, CorruptionError
 from backscroll.history.codec import _READERS, FORMAT, FORMATS, Codec
-from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
+from backscroll.history.log import LaneOpened, LogEvent, MessageAdded, Overflowed, PlanRecorded, UsageObserved
 from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Excerpt, LeftResult, Plan, Restate
 from backscroll.history.soundness import plan_fault
 from backscroll.ports import LOST, Record, Stored
@@ -19,6 +19,7 @@ from backscroll.tokens.counts import Count
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
 from tests.history.crafting import OPTIONS
 from tests.history.golden import golden, golden_facts, golden_store
+from tests.present import present
 from tests.profiles import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # asked for, to have such records
@@ -47,7 +48,7 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
     manager.append(*messages[:2], idempotency_key="twice")
     manager.undo_compaction()
     manager.set_messages(messages[:1])
-    events = list(manager._session.events)
+    events = list(present(manager._session.events))
     assert read(written(events)) == events
     assert [record.record.seq for record in written(events) if record.record.kind == "message"] == [
         event.seq for event in events if isinstance(event, MessageAdded)
@@ -69,7 +70,7 @@ def test_unchanged_digest_is_stored_once_and_referenced():
         DigestContent((DigestLine(0, 1, "turn", text),), (("a_1", 0.5),), (), 9) for text in ("ls()", "cat()")
     )
     digests = [one, one, NO_DIGEST, one, other, other, one]
-    events = [LaneOpened("main", Plan(digest=one)), LaneOpened("small", Plan(digest=one))]
+    events: list[LogEvent] = [LaneOpened("main", Plan(digest=one)), LaneOpened("small", Plan(digest=one))]
     events += [
         PlanRecorded("main", Plan((Digest(0, number),), number, 0, digest), (1, 2), 3, 4)
         for number, digest in enumerate(digests)
@@ -126,7 +127,7 @@ def test_hidden_digest_state_takes_a_third_of_its_bytes():
     """What only the next digest is made of takes a third of its bytes."""
     weights = tuple((f"src/module_{number}.py", number / 16) for number in range(2_000, 0, -1))
     reserve = tuple(DigestLine(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
-    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, DigestContent((), weights, reserve, 9)), (), 3, 4)])
+    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, DigestContent((), weights, reserve, 9)), (1, 2), 3, 4)])
     assert len(stored.record.body) < len(json.dumps([weights, reserve])) / 3
 
 

@@ -11,6 +11,7 @@ from backscroll.history.packing import PlanEvent, pack_plans, unpack_plans, visi
 from backscroll.history.plan import Digest, DigestContent, DigestLine, Plan
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations
 from tests.fakes import RecordingSession, count_quarter
+from tests.present import present
 
 TALK = MessageFactory("openai")
 BUDGET = 4_000
@@ -35,7 +36,7 @@ def test_a_session_without_a_store_holds_its_views_alone():
 
 def test_old_events_take_less_than_their_text():
     manager = worked(600)
-    log = manager._session.events
+    log = present(manager._session.events)
     assert len(log._recent) < 400
     packed = sum(len(chunk.messages) + len(chunk.others) for chunk in log._chunks)
     assert packed < 0.5 * sum(len(str(message["content"])) for message in manager.get_messages())
@@ -62,10 +63,10 @@ def comparable(event: Any) -> Any:
 @given(conversations(most=40), BUDGETS, ASK)
 def test_packed_events_read_as_they_happened(messages, budget, ask):
     happened: list[Any] = []
-    watched = RecordingSession(clear_at_least_tokens=400)
-    log = watched.manager._session.events
+    watched = RecordingSession(clear_at_least_tokens=200)
+    log: Any = watched.manager._session.events
     log.together, keep = 2, log.append
-    log.append = lambda event: (happened.append(event), keep(event))
+    log.append = lambda event: (happened.append(event), keep(event))  # type: ignore[func-returns-value]  # noted, and then handed on
     for number, message in enumerate(messages):
         watched.manager.append(message)
         if ask >> (number % 25) & 1:

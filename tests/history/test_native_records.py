@@ -1,6 +1,7 @@
 """Records of native compactions: written once, read back, and refused where they cannot be."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,14 +19,15 @@ from backscroll.history.plan import (
     Plan,
     Truncate,
     same_until,
-    until,
     without,
     without_native,
 )
 from backscroll.history.ranges import SeqRange
+from backscroll.history.rewound_plan import until
 from backscroll.history.soundness import plan_fault
 from backscroll.ports import LOST, Record, Stored
 from backscroll.tokens.counts import Count
+from tests.present import present
 
 MESSAGE = {"role": "assistant", "content": [{"type": "compaction", "content": "Well.", "signature": "s"}]}
 FACTS = DigestContent(
@@ -62,7 +64,7 @@ def test_a_plan_whose_block_was_lost_leaves_the_messages_out():
     codec = Codec()
     codec.encode(recorded(PLAN), 0)
     second = codec.encode(recorded(replace(PLAN, number=4)), 1)
-    found = Codec(lambda at: Stored(at, Record(LOST, None, b"gone", 3))).decode(Stored(1, second))
+    found: Any = Codec(lambda at: Stored(at, Record(LOST, None, b"gone", 3))).decode(Stored(1, second))
     assert found.plan.native is None
     assert found.plan.edits[0] == Truncate(1, 9, "native")
 
@@ -85,7 +87,7 @@ def test_a_block_that_is_ready_is_written_and_read():
     ],
 )
 def test_an_impossible_block_is_corruption(plan, fault):
-    assert fault in plan_fault(plan)
+    assert fault in present(plan_fault(plan))
     if plan.native is not None:
         with pytest.raises(CorruptionError, match=fault):
             Codec().decode(Stored(0, Codec().encode(recorded(plan), 0)))

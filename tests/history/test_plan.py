@@ -14,16 +14,17 @@ from backscroll.history.plan import (
     DigestLine,
     Edit,
     Excerpt,
+    PartEdit,
     Plan,
     Truncate,
-    covers,
     hidden,
     merge,
     reference,
-    until,
     untold,
     without,
 )
+from backscroll.history.ranges import covers
+from backscroll.history.rewound_plan import until
 from backscroll.tokens.counts import Count
 
 LAST = 15
@@ -47,7 +48,7 @@ def dropped(found: Iterable[Edit]) -> set[int]:
 
 def rewritten(found: Iterable[Edit]) -> dict[tuple[int, int], Edit]:
     """The newest rewrite of every part that is not left out."""
-    parts = {(edit.seq, edit.part): edit for edit in found if not isinstance(edit, Truncate)}
+    parts = {(edit.seq, edit.part): edit for edit in found if isinstance(edit, PartEdit)}
     gone = dropped(found)
     return {place: edit for place, edit in parts.items() if place[0] not in gone}
 
@@ -59,9 +60,9 @@ def place_of_summary(place: int | None, found: Iterable[Edit]) -> int | None:
 
 def well_formed(found: tuple[Edit, ...]) -> bool:
     """Sorted, without overlap, and drops that touch are one."""
-    spans = [(edit.first, edit.last) if isinstance(edit, Truncate) else (edit.seq, edit.seq) for edit in found]
+    spans = [(edit.first, edit.last) if not isinstance(edit, PartEdit) else (edit.seq, edit.seq) for edit in found]
     ranges = [(edit.first, edit.last) for edit in found if isinstance(edit, Truncate)]
-    places = [(edit.seq, edit.part) for edit in found if not isinstance(edit, Truncate)]
+    places = [(edit.seq, edit.part) for edit in found if isinstance(edit, PartEdit)]
     return (
         spans == sorted(spans)
         and places == sorted(set(places))
@@ -164,7 +165,9 @@ def test_references_name_an_entry_a_range_or_a_part(place: tuple[int, ...], text
 
 ranges = st.builds(lambda one, other: (min(one, other), max(one, other)), seqs, seqs)
 gaps = st.builds(lambda found, kind: kind(*found), ranges, st.sampled_from([Truncate, Digest]))
-notes = st.builds(lambda found, kind: DigestLine(*found, kind, "x"), ranges, st.sampled_from(["turn", "user", "line"]))
+notes = st.builds(
+    lambda found, kind: DigestLine(found[0], found[1], kind, "x"), ranges, st.sampled_from(["turn", "user", "line"])
+)
 
 
 @given(st.lists(gaps, max_size=6), st.lists(notes, max_size=6))

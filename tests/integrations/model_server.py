@@ -5,9 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 
-def chat(text, **more):
+def chat(text: str, **more: Any) -> dict[str, Any]:
     """A chat completion, as OpenAI's protocol has it."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     usage = {"prompt_tokens": 1_200, "completion_tokens": 40, "total_tokens": 1_240}
@@ -21,7 +22,7 @@ def chat(text, **more):
     } | more
 
 
-def message(text):
+def message(text: str) -> dict[str, Any]:
     """An answer, as Anthropic's protocol has it."""
     usage = {"input_tokens": 200, "output_tokens": 40, "cache_read_input_tokens": 1_000}
     return {
@@ -35,14 +36,16 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *answers):
+    def __init__(self, *answers: Any) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers, self.requests = list(answers), []
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
+    server: Server
+
+    def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.requests.append((self.path, body))
         answers = self.server.answers
@@ -57,12 +60,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, *_):
+    def log_message(self, *_: Any) -> None:
         pass
 
 
 @contextmanager
-def serving(*answers) -> Iterator[Server]:
+def serving(*answers: Any) -> Iterator[Server]:
     """A server that answers so, as long as it lasts."""
     server = Server(*answers)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

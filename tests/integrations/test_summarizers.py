@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def openai_at(server, **more):
 def test_summary_turn_is_sent_in_the_agents_format(serve):
     """One more turn of a conversation goes out as the agent sends it."""
     server = serve((200, {}, chat("fine")))
-    talk = [
+    talk: list[dict[str, Any]] = [
         {"role": "system", "content": "be brief"},
         {"role": "user", "content": "go", "metadata": {"pinned": True}},
         {"role": "assistant", "content": "done"},

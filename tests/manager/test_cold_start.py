@@ -18,6 +18,7 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.engines.heuristic import ESTIMATOR_NAME
 from backscroll.tokens.engines.safe_tokenizer import Engine, Guarded
 from tests.builders import FETCH
+from tests.present import present
 
 BUDGET = 6_000
 
@@ -91,7 +92,7 @@ def test_weights_of_another_way_to_count_are_not_used(tmp_path: Path) -> None:
         manager.get_messages_for_request(tools=TOOLS)
         assert engine.loaded
     other: list[str] = []
-    with ContextManager(tokenizer=lambda text: other.append(text) or len(text), **where) as manager:
+    with ContextManager(tokenizer=lambda text: other.append(text) or len(text), **where) as manager:  # type: ignore[func-returns-value]  # noted, and then counted
         manager.get_messages_for_request(tools=TOOLS)
         assert any(text.startswith("<summary>") for text in other)
 
@@ -154,7 +155,7 @@ def test_a_failed_check_widens_lanes_made_before(tmp_path: Path) -> None:
             with pytest.warns(BackscrollWarning, match="estimat"):
                 manager.warm()
             manager.get_messages_for_request(tools=TOOLS)
-            return manager._session.lane("main").view.estimate.upper, engine.tokenizer.name
+            return present(manager._session.lane("main").view).estimate.upper, engine.tokenizer.name
 
     assert upper(before=True) == upper(before=False)
     assert upper(before=True)[1] == ESTIMATOR_NAME
@@ -257,7 +258,12 @@ class ReadStore(MemoryStore):
 def test_a_resume_reads_no_more_of_a_longer_session() -> None:
     def read(rounds: int) -> int:
         store = ReadStore()
-        options = {"store": store, "session": "s", "budget": BUDGET, "tokenizer": Vocabulary().tokenizer}
+        options: dict[str, Any] = {
+            "store": store,
+            "session": "s",
+            "budget": BUDGET,
+            "tokenizer": Vocabulary().tokenizer,
+        }
         with ContextManager(**options) as manager:
             for message in talk(rounds):
                 manager.append(message)

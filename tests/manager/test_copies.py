@@ -7,11 +7,13 @@ import pickle
 import signal
 import threading
 import time
+from itertools import product
 
 import pytest
 
 from backscroll import AsyncContextManager, ConfigurationError, ContextManager
 from tests.fakes import count_quarter
+from tests.long_run import usual_sets
 
 HELLO = {"role": "user", "content": "Hello!"}
 LIMIT = 20  # seconds
@@ -70,11 +72,21 @@ def uses(manager):
     return [running(call) for call in calls]
 
 
+MEMORY, SQLITE, JSONL = None, "sqlite:///{}/agent.db", "jsonl:///{}/sessions"
+COPIES = list(product((ContextManager, AsyncContextManager), (MEMORY, SQLITE, JSONL), (False, True)))
+FIRST_COPIES = [
+    (ContextManager, MEMORY, True),
+    (AsyncContextManager, SQLITE, True),
+    (ContextManager, SQLITE, False),
+    (AsyncContextManager, JSONL, False),
+]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-@pytest.mark.parametrize("kind", [ContextManager, AsyncContextManager])
-@pytest.mark.parametrize("store", [None, "sqlite:///{}/agent.db", "jsonl:///{}/sessions"])
-@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "store", "busy"), usual_sets([*FIRST_COPIES, *(each for each in COPIES if each not in FIRST_COPIES)], 4)
+)
 def test_manager_in_a_forked_child_raises_and_never_waits(tmp_path, kind, store, busy):
     """Also if a thread, which the child lacks, held the session's lock when it was forked. The parent goes on."""
     address = None if store is None else store.format(tmp_path)

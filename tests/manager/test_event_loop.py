@@ -18,6 +18,7 @@ from backscroll.session.request import request
 from backscroll.session.window_report import window_report
 from tests.builders import ASKED, FETCH, lines_of
 from tests.fakes import RecordingSession, count_quarter
+from tests.present import present
 
 PATIENCE = 60.0  # seconds after which a wait counts as a deadlock; far beyond what any of these needs
 
@@ -100,7 +101,9 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(append(session, [result])) == {"measure": True}
     assert asked_of(request(session, None, None, "main"))["_fit"]
     assert asked_of(request(session, None, None, "main")).get("_fit") is None  # nothing was due
-    asked_of(append(session, [{"role": "assistant", "content": "so " * 40}] * manager._session.events.together))
+    asked_of(
+        append(session, [{"role": "assistant", "content": "so " * 40}] * present(manager._session.events).together)
+    )
     asked_of(append(session, [{"role": "user", "content": "so " * 24_000}, {"role": "user", "content": "go on"}]))
     assert asked_of(request(session, None, None, "main"))["_bodies"]
     assert asked_of(manager._recall(query="line_7"))["add"]

@@ -19,6 +19,7 @@ from backscroll import (
     StorageOptions,
     events,
 )
+from backscroll.history.plan import Truncate
 from backscroll.view.rendering import BEGUN_LINE
 from tests.builders import LONG, MessageFactory, session_after
 from tests.fakes import count_quarter
@@ -423,7 +424,7 @@ def test_named_strategies_run_and_custom_ones_obey_the_rules():
         name = "greedy"
 
         def __call__(self, window: Any, tokens: int) -> list[Any]:
-            return [backscroll.history.plan.Truncate(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
+            return [Truncate(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
 
     told: list[str] = []
     manager = session_after(strategies=[Greedy()], on_event=lambda name, _: told.append(name))

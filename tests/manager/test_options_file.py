@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import BudgetOptions, CachePricing, ConfigurationError, ContextManager, Protection, ToolResultPreview
+from backscroll.compaction.modes import MODES
 from backscroll.manager.options_file import arguments_of, as_python, as_toml, read_options
 
 share = st.floats(0, 1)
 settings_of_files = st.fixed_dictionaries(
     {},
     optional={
-        "mode": st.sampled_from(["standard", "lean"]),
-        "compact_threshold": st.floats(0.6, 1.0),
+        "mode": st.sampled_from([*MODES]),
+        "compact_threshold": st.floats(
+            max(mode.target_usage for mode in MODES.values()), 1.0, exclude_min=True
+        ),  # else refused
         "target_usage": st.floats(0.01, 0.49),
         "clear_at_least_tokens": st.integers(1, 10**6),
         "strategies": st.lists(st.sampled_from(["deduplicate", "clear", "digest"]), unique=True),

@@ -1,5 +1,7 @@
 """The budget that follows from a model's name, and what an overflow leaves in the session."""
 
+from typing import Any
+
 import pytest
 
 from backscroll import BackscrollWarning, BudgetError, BudgetOptions, ConfigurationError, ContextManager, events
@@ -42,7 +44,7 @@ def test_largest_input_is_the_upper_bound():
 
 def test_what_names_the_budget_first_decides():
     """The call, the provider, `max_tokens`, the lane's model, the session's model, in that order."""
-    haiku = {"model": "claude-haiku-4-5"}
+    haiku: dict[str, Any] = {"model": "claude-haiku-4-5"}
     assert budget_of(call=7_000, provider=Provider(), budget=9_000, **haiku) == 7_000
     assert budget_of(provider=Provider(), budget=9_000, **haiku) == 41_000
     assert budget_of(lane="gpt-4o", budget=9_000, **haiku) == 9_000

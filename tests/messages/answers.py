@@ -138,7 +138,7 @@ BETA: dict[str, list[dict[str, Any]]] = {
         {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": [text("red")]},
     ],
 }  # fmt: skip  # a table
-CONVERSE = {
+CONVERSE: dict[str, Any] = {
     "ResponseMetadata": {"HTTPStatusCode": 200, "RetryAttempts": 0},
     "output": {
         "message": {

@@ -61,6 +61,6 @@ def _mapping(value: Any, kind: Any, where: str) -> Iterator[str]:
     for key, hint in hints.items():
         if key in value:
             yield from _faults(value[key], hint, f"{where}.{key}")
-        elif get_origin(hint) is Required:
+        elif get_origin(hint) is Required:  # type: ignore[comparison-overlap]  # mypy takes it for a form alone
             yield f"{where} has no {key}"
     yield from (f"{where}.{key} is not known" for key in value if key not in hints)

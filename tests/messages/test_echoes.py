@@ -45,7 +45,7 @@ def test_search_asked_ten_times_answers_ten_times_the_same(dialect, way, tool):
     manager, talk = session_after(dialect)
     answers = []
     for number in range(10):
-        asked = {way: QUERY}
+        asked: dict[str, Any] = {way: QUERY}
         answers.append(str(manager.recall(**asked)))
         name = f"recall-{number}"
         manager.append(called(dialect, name, tool, asked), *talk.results([(name, answers[-1])]))

@@ -1,5 +1,7 @@
 """Steps of Gemini's Interactions API: what they say, what a view may change, and what is accepted."""
 
+from typing import Any
+
 import pytest
 
 from backscroll import BackscrollWarning, ContextManager, MessageError
@@ -11,8 +13,8 @@ from tests.builders import PNG, assistant, parts, read, user
 from tests.fakes import count_quarter
 
 ASKED = {"type": "user_input", "content": [{"type": "text", "text": "Look."}]}
-SAID = {"type": "model_output", "content": [{"type": "text", "text": "I see."}]}
-THOUGHT = {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "Hm."}]}
+SAID: dict[str, Any] = {"type": "model_output", "content": [{"type": "text", "text": "I see."}]}
+THOUGHT: dict[str, Any] = {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "Hm."}]}
 CALL = {"type": "function_call", "id": "c1", "name": "look", "arguments": {"path": "a"}}
 SEARCH = {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["red"]}, "signature": "c2ln"}
 FOUND = {"type": "google_search_result", "call_id": "s1", "result": [{"search_suggestions": "s"}], "signature": "c2ln"}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from backscroll.messages.structure import cut_lines, line_pieces
 from backscroll.messages.structure.outline import outline
+from tests.present import present
 
 REF = "[ref:7.0]"
 TABLE = [
@@ -109,7 +110,7 @@ def test_outline_of_lines_names_their_kind(lines, kind):
     ],
 )
 def test_line_of_an_outline_is_under_its_headings(lines, line, headings):
-    found, at, above = outline(lines).headings, lines.index(line), []
+    found, at, above = present(outline(lines)).headings, lines.index(line), []
     while (at := found[at]) >= 0:
         above.append(lines[at])
     assert above == headings
@@ -126,7 +127,7 @@ def spans(lines):
 
 def test_table_cut_keeps_its_header_and_counts_its_rows():
     text = "\n".join(TABLE)
-    split = line_pieces(text, len(TABLE[0]) + 1, len(TABLE[-1]), spans(TABLE))
+    split = present(line_pieces(text, len(TABLE[0]) + 1, len(TABLE[-1]), spans(TABLE)))
     assert text[: split.head].splitlines() == TABLE[:2]
     row = next(piece for piece in split.pieces if "row 17" in text[piece.start : piece.end])
     shown = cut_lines(text, split.head, split.tail, [(row.start, row.end)], REF, kind=split.kind).splitlines()
@@ -150,7 +151,7 @@ KINDS = [TABLE, CSV, COLUMNS, [*LOG[:9], *TRACE], DIFF, GREP, GROUPED, FOLDERS, 
 def test_lines_cut_hold_nothing_but_lines_and_marks(lines, data):
     """In their order, and no text is made up."""
     text = "\n".join(lines)
-    split = line_pieces(text, len(lines[0]) + 1, len(lines[-1]), spans(lines))
+    split = present(line_pieces(text, len(lines[0]) + 1, len(lines[-1]), spans(lines)))
     kept = sorted(data.draw(st.sets(st.sampled_from(split.pieces)))) if split.pieces else []
     places = [(piece.start, piece.end) for piece in kept]
     shown = cut_lines(text, split.head, split.tail, places, REF, kind=split.kind).splitlines()

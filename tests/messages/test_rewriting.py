@@ -134,6 +134,7 @@ BECOMES_TEXT = {"media": "text", "opaque": "text"}
 def after(reading: ParsedMessage, number: int, text: str) -> list[tuple[Any, ...]]:
     """What the parts must read as when part `number` was replaced by `text`."""
     expected = []
+    kind: str
     for at, part in enumerate(reading.parts):
         kind, words, media = part.kind, part.text, part.media
         if at == number:

@@ -1,5 +1,7 @@
 """Tool definitions in the shape of any provider."""
 
+from typing import Any
+
 import pytest
 
 from backscroll import ConfigurationError
@@ -7,7 +9,7 @@ from backscroll.messages.tools import read_tools
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 READ = {"name": "read", "description": "Read a file."}
-SHAPES = {
+SHAPES: dict[str, Any] = {
     "anthropic": [READ | {"input_schema": SCHEMA}],
     "chat": [{"type": "function", "function": READ | {"parameters": SCHEMA}}],
     "responses": [{"type": "function", "parameters": SCHEMA} | READ],

@@ -162,7 +162,7 @@ def test_one_object_in_two_places_becomes_two() -> None:
     "message",
     [
         OrderedDict(role="user", content=[OrderedDict(text="x")]),
-        defaultdict(list, {"role": "user", "content": [defaultdict(int, {"text": "x"})]}),
+        defaultdict(list, {"role": "user", "content": [defaultdict(str, {"text": "x"})]}),
         MappingProxyType({"role": "user", "content": (Listing([MappingProxyType({"text": "x"})]))}),
         UserDict({"role": "user", "content": [UserDict({"text": "x"})]}),
         {"role": Role.USER, "content": [{"text": "x"}]},

@@ -95,7 +95,7 @@ class Situations:
         """Words of the user in the message of a result, where the dialect has such messages."""
         if self.dialect in ("anthropic", "bedrock", "interactions"):
             text = f"{self.word()} and this, too"
-            block = {"text": text} if self.dialect == "bedrock" else {"type": "text", "text": text}
+            block: Message = {"text": text} if self.dialect == "bedrock" else {"type": "text", "text": text}
             if self.dialect == "interactions":
                 block = {"type": "user_input", "content": [block]}
             messages[0]["content"].append(block)

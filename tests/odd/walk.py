@@ -31,9 +31,9 @@ _WORD = re.compile(r"w\d+x")
 _TOOLS = {"tools": [{"toolSpec": {"name": "run", "inputSchema": {"json": {"type": "object"}}}}]}
 
 
-def refusal(dialect: str, view: list[Message]) -> str:
-    """What the provider of a dialect says to a view; empty if it takes it."""
-    sent = json.loads(json.dumps(view, ensure_ascii=False).encode())
+def refusal(dialect: str, view: list[Message], **options: Any) -> str:
+    """What the provider of a dialect says to a view; empty if it takes it. `options`: those of its fake."""
+    sent = json.loads(json.dumps(view, ensure_ascii=False).encode("utf-8", "surrogatepass" if options else "strict"))
     system = [message for message in sent if message["role"] == "system"] if dialect != "responses" else []
     rest = [message for message in sent if message not in system]
     bare = [{key: value for key, value in message.items() if key != "metadata"} for message in rest]
@@ -42,26 +42,29 @@ def refusal(dialect: str, view: list[Message]) -> str:
     try:
         match dialect:
             case "openai":
-                FakeOpenAIChat().create(messages=[*system, *bare])
+                FakeOpenAIChat(**options).create(messages=[*system, *bare])
             case "anthropic":
-                FakeAnthropic(model="claude-opus-4-6").create(messages=bare, max_tokens=100)
+                FakeAnthropic(model="claude-opus-4-6", **options).create(messages=bare, max_tokens=100)
             case "bedrock":
-                FakeBedrock(model="anthropic.claude-opus-4-6-v1:0").converse(messages=bare, toolConfig=_TOOLS)
+                FakeBedrock(model="anthropic.claude-opus-4-6-v1:0", **options).converse(
+                    messages=bare, toolConfig=_TOOLS
+                )
             case "responses":
-                FakeOpenAIResponses().create(input=bare)
+                FakeOpenAIResponses(**options).create(input=bare)
             case "gemini":
-                FakeGemini(model="gemini-2.5-flash").generate_content(contents=bare)
+                FakeGemini(model="gemini-2.5-flash", **options).generate_content(contents=bare)
             case "interactions":
-                FakeInteractions(model="gemini-2.5-flash").create(**interactions_request(sent))
+                FakeInteractions(model="gemini-2.5-flash", **options).create(**interactions_request(sent))
     except FakeProviderError as refused:
         return f"{refused.status_code} {refused.message}"
     return ""
 
 
 class Walk:
-    """One session."""
+    """One session, with these options."""
 
-    def __init__(self, dialect: str, seed: int) -> None:
+    def __init__(self, dialect: str, seed: int, **options: Any) -> None:
+        self.options = options
         self.dialect, self.chance = dialect, Random(f"{dialect} {seed}")
         self.make = Situations(dialect, self.chance)
         self.store = MemoryStore()
@@ -82,7 +85,7 @@ class Walk:
     def _opened(self, name: str) -> ImportingManager:
         return ImportingManager(
             session=name, store=self.store, budget=self.budget, tokenizer=count_quarter,
-            on_event=lambda event, payload: self.named.append((event, payload)),
+            on_event=lambda event, payload: self.named.append((event, payload)), **self.options,
         )  # fmt: skip  # one thought
 
     def run(self, steps: int) -> None:
@@ -128,7 +131,7 @@ class Walk:
             case "fork":
                 other = self.context.fork(f"{self.context.session_id}+")
                 self.context.close()
-                self.context = other
+                self.context = other  # type: ignore[assignment]  # the next line opens it as what it is
                 self.context = self._opened(other.session_id)
             case "compact":
                 self.context.compact()

@@ -1,5 +1,7 @@
 """The pages of the documentation, and the code blocks in them."""
 
+import ast
+from functools import cache
 from pathlib import Path
 
 from sybil.document import Document
@@ -24,3 +26,9 @@ def name(page: Path) -> str:
 def printed(page: Path, line: int) -> str:
     """The text block that follows a line of a page."""
     return next(text for number, text in blocks(page, "text") if number > line)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file of Python, which tests of several modules read and do not change."""
+    return ast.parse(path.read_text(encoding="utf-8"))

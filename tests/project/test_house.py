@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.manager.options import ManagerOptions
-from tests.project.pages import ROOT
+from tests.project.pages import ROOT, tree_of
 
 PACKAGE = ROOT / "src" / "backscroll"
 ROOMS = sorted(path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
@@ -40,7 +40,7 @@ def made_by_position(tree: ast.Module) -> list[str]:
 
 
 def test_objects_of_many_fields_are_made_by_keyword():
-    trees = {name(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+    trees = {name(path): tree_of(path) for path in sorted(PACKAGE.rglob("*.py"))}
     assert {file: calls for file, tree in trees.items() if (calls := made_by_position(tree))} == {}
 
 

@@ -25,9 +25,6 @@ from backscroll import (
     StoreUnavailableError,
     Summarizer,
 )
-from backscroll.cli.demo import command as _demo  # noqa: F401  each adds its command to the group
-from backscroll.cli.mcp import command as _mcp  # noqa: F401  as above
-from backscroll.cli.serve import command as _serve  # noqa: F401  as above
 from backscroll.integrations.clients import anthropic_request, chat_request
 from backscroll.manager.options_file import read_options
 from tests.cli.commands import invoke
@@ -118,7 +115,7 @@ async def not_awaited() -> object:
     async with AsyncContextManager() as context:
         view = context.get_messages_for_request()
         try:
-            return chat_request(view)
+            return chat_request(view)  # type: ignore[arg-type]  # the mistake
         finally:
             view.close()
 
@@ -143,13 +140,13 @@ def on(use: Callable[[ContextManager], object]) -> Callable[[Path], object]:
 
 OPTION = ConfigurationError
 OPTIONS = [
-    Mistake("no name", lambda _: ContextManager("agent.db"), OPTION, "options", "by name", 'write store="sqlite'),
+    Mistake("no name", lambda _: ContextManager("agent.db"), OPTION, "options", "by name", 'write store="sqlite'),  # type: ignore[arg-type]  # the mistake
     Mistake("misspelled option", of(budgt=4_000), OPTION, "budgt", "unknown option", "did you mean `budget`"),
     Mistake("option of another tool", of(max_context=9), OPTION, "max_context", "unknown option", "the options are"),
     Mistake("budget as text", of(budget="32k"), OPTION, "'32k'", "`budget`", "a whole number of tokens"),
     Mistake("budget as float", of(budget=32e3), OPTION, "32000.0", "`budget`", "a whole number of tokens"),
     Mistake("budget of zero", of(budget=0), OPTION, "not 0", "`max_tokens`", "at least 1"),
-    Mistake("mode", of(mode="cheap"), OPTION, "'cheap'", "`mode`", "'standard' or 'lean'"),
+    Mistake("mode", of(mode="cheap"), OPTION, "'cheap'", "`mode`", "'standard', 'lean' or 'handover'"),
     Mistake("share as percent", of(compact_threshold=92), OPTION, "92", "`compact_threshold`", "above 0 to 1"),
     Mistake(
         "target over threshold",
@@ -362,7 +359,7 @@ MESSAGES = [
     Mistake("key of other messages", same_key, ConflictError, "'order-7'", "id", "use a new key"),
     Mistake(
         "key as number",
-        on(lambda context: context.append(USER, idempotency_key=7)),
+        on(lambda context: context.append(USER, idempotency_key=7)),  # type: ignore[arg-type]  # the mistake
         OPTION,
         "not 7",
         "`idempotency_key`",
@@ -370,7 +367,7 @@ MESSAGES = [
     ),
     Mistake(
         "mapping for messages",
-        on(lambda context: context.set_messages(USER)),
+        on(lambda context: context.set_messages(USER)),  # type: ignore[arg-type]  # the mistake
         MessageError,
         "'role' (str)",
         "message 1 of 2",
@@ -381,7 +378,7 @@ REQUESTS = [
     Mistake("budget too small", too_small, BudgetError, "3,", "the budget is 100", "raise `token_budget`"),
     Mistake(
         "budget of a request",
-        on(lambda context: context.get_messages_for_request("4k")),
+        on(lambda context: context.get_messages_for_request("4k")),  # type: ignore[arg-type]  # the mistake
         OPTION,
         "'4k'",
         "`token_budget`",
@@ -389,7 +386,7 @@ REQUESTS = [
     ),
     Mistake(
         "lane as number",
-        on(lambda context: context.get_messages_for_request(lane=3)),
+        on(lambda context: context.get_messages_for_request(lane=3)),  # type: ignore[arg-type]  # the mistake
         OPTION,
         "not 3",
         "`lane`",
@@ -414,7 +411,12 @@ REQUESTS = [
         "send the views of a session to the provider",
     ),
     Mistake(
-        "text for a view", lambda _: anthropic_request("Hello"), OPTION, "'Hello'", "`view`", "get_messages_for_request"
+        "text for a view",
+        lambda _: anthropic_request("Hello"),  # type: ignore[arg-type]  # the mistake
+        OPTION,
+        "'Hello'",
+        "`view`",
+        "get_messages_for_request",
     ),
     Mistake("response", on(lambda context: context.observe_response(3)), OPTION, "int", "usage", "`observe_usage`"),
 ]
@@ -428,7 +430,7 @@ REFERENCES = [
         "no message",
         "none yet",
     ),
-    Mistake("pin by text", on(lambda context: context.pin("7")), ReferenceNotFoundError, "'7'", "no message", "0 to 0"),
+    Mistake("pin by text", on(lambda context: context.pin("7")), ReferenceNotFoundError, "'7'", "no message", "0 to 0"),  # type: ignore[arg-type]  # the mistake
     Mistake(
         "rewind", on(lambda context: context.rewind(9)), ReferenceNotFoundError, "9", "branch", "-1 for its beginning"
     ),

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,10 @@ def by_itself(page: Path, scripts: list[tuple[str, str]], folder: Path) -> Any:
     code = scripts[0][0]
     strict = [] if name(page) in ELSEWHERE else ["-W", "error"]  # these packages warn of themselves
     program = ALONE + (LEAVE if "amplifier_core" in code else "")
-    with environment() if any(client in code for client in CLIENTS) else nullcontext({}) as servers:
+    beside: AbstractContextManager[Any] = nullcontext({})
+    if any(client in code for client in CLIENTS):
+        beside = environment()
+    with beside as servers:
         return subprocess.run(
             [sys.executable, *strict, "-c", program],
             cwd=folder, env=os.environ | QUIET | servers, input=json.dumps(scripts),

@@ -17,6 +17,8 @@ import pytest
 
 import backscroll
 from backscroll import errors
+from tests.present import present
+from tests.project.pages import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "backscroll"
@@ -34,9 +36,9 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 @cache
-def nodes_of(path: Path) -> list[ast.AST]:
+def nodes_of(path: Path) -> list[Any]:
     """The syntax tree of a file, from its root down; several tests read each file."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return list(ast.walk(tree_of(path)))
 
 
 def name(path: Path) -> str:
@@ -46,6 +48,7 @@ def name(path: Path) -> str:
 # -- layers --
 
 
+@pytest.mark.long
 def test_import_contracts_are_kept():
     done = run("-c", "from importlinter.cli import lint_command; lint_command()", *LINT)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -72,6 +75,7 @@ def test_every_third_party_package_is_kept_out_of_the_core():
     assert roots <= set(CONTRACTS["pure"]["forbidden_modules"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "program", ["draw_layers", "draw_window", "write_commands", "write_settings", "write_sync_manager"]
 )
@@ -131,7 +135,7 @@ def test_the_lock_holds_hashes_and_no_place_to_fetch_from():
     extras = PROJECT["project"]["optional-dependencies"]
     named = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
     named += [asked for extra in extras if extra != "litellm" for asked in extras[extra]]
-    wanted = {re.match(r"[\w.-]+", asked)[0].lower() for asked in named} - {"backscroll"}
+    wanted = {present(re.match(r"[\w.-]+", asked))[0].lower() for asked in named} - {"backscroll"}
     assert wanted <= set(pinned(ROOT / "requirements-dev.lock")), "run: make lock"
 
 
@@ -140,7 +144,7 @@ def test_each_extra_is_tested_with_its_lowest_version():
     extras = PROJECT["project"]["optional-dependencies"]
     for extra in extras.keys() - {"all", "litellm", "ray", "gemini"}:
         own = next(asked for asked in extras[extra] if not asked.startswith("backscroll"))
-        name, lowest = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", own).groups()
+        name, lowest = present(re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", own)).groups()
         assert any(f"{lock.get(name)}.0.0".startswith(f"{lowest}.") for lock in locks), (name, "run: make lock")
     assert "litellm" in pinned(ROOT / "environments/litellm.lock")
 
@@ -163,6 +167,7 @@ def test_public_names():
         "ConflictError",
         "ContextManager",
         "CorruptionError",
+        "DeedRecord",
         "LargestMessage",
         "MessageError",
         "MessageStatus",
@@ -253,7 +258,7 @@ def test_importing_loads_nothing_that_few_sessions_need():
     heavy = {f"backscroll.stores.{name}" for name in ("sqlite", "jsonl", "postgres", "encryption", "search.sqlite")}
     heavy |= {"psycopg", "fsspec", "toktok", "tiktoken", "asyncio", "ssl", "socket", "sqlite3", "datetime", "uuid"}
     deciding = ("compaction.candidates", "compaction.digest", "compaction.policy", "compaction.verification")
-    reading = ("messages.statements", "messages.structure", "recall.retrieval", "stores.search")
+    reading = ("messages.deeds", "messages.statements", "messages.structure", "recall.retrieval", "stores.search")
     heavy |= {f"backscroll.{name}" for name in (*deciding, *reading)}
     assert heavy & set(importing()["loaded"]) == set()
 
@@ -262,7 +267,7 @@ def test_names_that_are_loaded_when_asked_for_are_public():
     assert set(backscroll.__all__) <= set(dir(backscroll))
     assert all(getattr(backscroll, name) is not None for name in backscroll.__all__)
     with pytest.raises(AttributeError, match="no attribute 'is_overflown'"):
-        _ = backscroll.is_overflown
+        _ = backscroll.is_overflown  # type: ignore[attr-defined]  # the mistake
 
 
 def test_importing_loads_no_pydantic_which_adapters_need():

@@ -15,6 +15,7 @@ import backscroll
 from backscroll.cli.group import app
 from backscroll.cli.main import main
 from backscroll.history import codec
+from backscroll.ports import LOST
 from tests.cli.browsing import Browser, needs_chromium
 from tests.project.pages import PAGES, ROOT, blocks, name
 
@@ -69,7 +70,7 @@ def test_stored_format_page_lists_every_kind_of_record():
     text = (DOCS / "reference/stored-format.md").read_text(encoding="utf-8")
     section = text.partition("| kind | body |")[2].partition("\n\n")[0]
     listed = {kind for row in section.splitlines()[2:] for kind in re.findall(r"`(\w+)`", row.split("|")[1])}
-    wrapped = {*codec._LAYERED, codec.LOST}
+    wrapped = {*codec._LAYERED, LOST}
     assert listed - wrapped <= set(codec._READERS) | {"tools", "foreseen"}
     assert set(codec._READERS) | wrapped <= listed
 

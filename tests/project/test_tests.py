@@ -54,9 +54,13 @@ def test_names_of_tests_use_the_glossary():
 
 def patches(tree: list[ast.AST]) -> int:
     """How often a file replaces something of a module by `monkeypatch` or `unittest.mock`."""
-    uses = [node for node in tree if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
-    count = sum(use.value.id == "monkeypatch" and use.attr not in OF_THE_SYSTEM for use in uses)
-    return count + sum(use.value.id in ("patch", "mock") for use in uses)
+    uses = [
+        (node.value.id, node.attr)
+        for node in tree
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    ]
+    count = sum(of == "monkeypatch" and name not in OF_THE_SYSTEM for of, name in uses)
+    return count + sum(of in ("patch", "mock") for of, _ in uses)
 
 
 def test_nothing_is_patched_but_the_system():

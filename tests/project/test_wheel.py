@@ -1,4 +1,7 @@
-"""The built wheel by itself: what a bare installation gives, without extras, source tree or development packages."""
+"""The built wheel by itself: what a bare installation gives, without extras, source tree or development packages.
+
+`make check` runs these; they take too long for `make test`.
+"""
 
 import compileall
 import json
@@ -17,9 +20,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.long
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table")),
+    *(f"backscroll.cli.{name}" for name in ("commands", "compare", "compare_table")),
     *("backscroll.cli.demo.command", "backscroll.cli.group"),
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.{name}" for name in ("lint", "lint_inputs", "lint_table")),
@@ -268,7 +272,6 @@ def test_the_module_runs_as_the_command_does(wheel):
     assert wheel.run(program) == f"backscroll, version {version}\n{missing}"
 
 
-@pytest.mark.long
 def test_the_demo_runs_where_only_the_package_is_installed(wheel, tmp_path):
     """With the extra `cli`, in an environment of its own, from an empty folder, within 80 columns."""
     environment, empty = tmp_path / "environment", tmp_path / "empty"

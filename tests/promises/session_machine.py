@@ -15,6 +15,7 @@ from backscroll.evaluation.validity import problems
 from backscroll.messages import without_reasoning
 from tests.builders import DIALECTS, MessageFactory
 from tests.fakes import count_quarter
+from tests.present import present
 from tests.views import BRIDGE, in_a_row
 
 SIZES = st.sampled_from([3, 30, 300, 2_000])
@@ -159,8 +160,8 @@ class SessionMachine(RuleBasedStateMachine):
         if not hasattr(self, "manager"):
             return
         self.manager.append(self.talk.say("assistant", "the end"))
-        twin = ContextManager(tokenizer=count_quarter)
-        for event in self.manager._session.events:
+        twin = ContextManager(tokenizer=count_quarter, **self.options)
+        for event in present(self.manager._session.events):
             twin._session.apply(event)
         assert twin.get_messages() == self.manager.get_messages()
         for lane, budget in BUDGETS.items():

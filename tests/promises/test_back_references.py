@@ -24,7 +24,7 @@ STEPS = st.lists(
 OPTIONS = st.fixed_dictionaries(
     {},
     optional={
-        "clear_at_least_tokens": st.just(400),
+        "clear_at_least_tokens": st.just(200),
         "max_messages": st.just(14),
         "strategies": st.sampled_from([None, ["clear"], ["importance"], ["truncate"], ["deduplicate", "digest"]]),
         "mode": st.just("lean"),

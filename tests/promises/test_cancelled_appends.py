@@ -17,7 +17,7 @@ from tests.fakes import count_quarter
 from tests.profiles import examples
 
 TALK = MessageFactory("openai")
-OPTIONS: dict[str, Any] = {"session": "s", "tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 300}
+OPTIONS: dict[str, Any] = {"session": "s", "tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 150}
 
 
 class HeldStore(MemoryStore):

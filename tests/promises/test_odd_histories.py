@@ -4,6 +4,7 @@
 """
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -12,15 +13,17 @@ from tests.odd.situations import KINDS, NOT_IN
 from tests.odd.walk import Walk
 
 STEPS = 20
-FEW, MANY = 4, 170
-"""Sessions of a dialect: 24 in all, and 1,020, the few among them."""
+FEW, MANY = 2, 170
+"""Sessions of a dialect: 14 in all, and 1,190, the few among them."""
+HANDED_OVER, MANY_HANDED_OVER = 1, 40
+"""Sessions of a dialect in the mode `handover`, in which each takes a second."""
 MET = 50
 """How often the long run meets each situation in each dialect that has it, at least."""
 
 
-def walked(dialect: str, sessions: int) -> list[Walk]:
-    """So many sessions, the same in every run."""
-    walks = [Walk(dialect, seed) for seed in range(sessions)]
+def walked(dialect: str, sessions: int, **options: Any) -> list[Walk]:
+    """So many sessions with these options, the same in every run."""
+    walks = [Walk(dialect, seed, **options) for seed in range(sessions)]
     for walk in walks:
         walk.run(STEPS)
     return walks
@@ -34,6 +37,18 @@ def faults(walks: list[Walk]) -> list[tuple[int, str]]:
 def test_odd_histories_give_views_that_are_taken(dialect):
     """Nothing is refused, unsent, moved away from the end, or of another rank, and a resume changes no view."""
     assert faults(walked(dialect, FEW)) == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_odd_histories_in_mode_handover_give_views_taken(dialect):
+    """The same where hand-overs take the place of digests."""
+    assert faults(walked(dialect, HANDED_OVER, mode="handover")) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_many_odd_histories_in_mode_handover_are_taken(dialect):
+    assert faults(walked(dialect, MANY_HANDED_OVER, mode="handover")) == []
 
 
 @pytest.mark.long

@@ -5,12 +5,12 @@ from typing import Any
 from hypothesis import given
 
 from backscroll.evaluation.validity import problems
-from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_triggers
+from tests.builders import ASK, BUDGETS, conversations, feed, mode_of, session_with_both_triggers
 
 
 @given(conversations(), BUDGETS, ASK)
 def test_2_pairs_hold_with_late_lost_repeated_and_orphan_results(messages, budget, ask):
-    watched = session_with_both_triggers()
+    watched = session_with_both_triggers(mode=mode_of(ask))
 
     def check(so_far: list[Any]) -> None:
         view = watched.view(budget)

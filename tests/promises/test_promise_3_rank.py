@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, ContextManager, events
 from backscroll.evaluation.fake_providers import FakeAnthropic
 from backscroll.evaluation.validity import problems
-from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
+from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, mode_of, session_with_both_triggers
 from tests.fakes import RecordingSession, count_quarter
 from tests.views import summary_of
 
@@ -51,7 +51,7 @@ def evicted_by(watched: RecordingSession, found: set[int]) -> set[int]:
 
 @given(ranked(strange=False), BUDGETS, ASK)
 def test_system_messages_keep_words_role_and_order(messages, budget, ask):
-    watched = session_with_both_triggers()
+    watched = session_with_both_triggers(mode=mode_of(ask))
 
     def check(so_far: list[Any]) -> None:
         view = watched.view(budget)
@@ -69,7 +69,7 @@ def test_system_messages_keep_words_role_and_order(messages, budget, ask):
 def test_system_messages_stay_over_resumes_and_compactions(tmp_path_factory, messages, budget, ask, every, compacts):
     """Each reopened session shows the same as one that went on."""
     folder = tmp_path_factory.mktemp("rank")
-    options: dict[str, Any] = {"clear_at_least_tokens": 400}
+    options: dict[str, Any] = {"clear_at_least_tokens": 200}
     stored = RecordingSession(store=f"sqlite:///{folder}/a.db", session="s", **options)
     twin, evicted = RecordingSession(**options), set[int]()
     for number, message in enumerate(messages):
@@ -137,6 +137,7 @@ def test_orders_that_exceed_their_share_are_digested_under_rank():
         view = watched.view(4_000)
         assert view is not None
     evicted = evicted_by(watched, set())
+    assert view is not None
     history = watched.manager.get_messages()
     kept = [seq for seq, message in enumerate(history) if message["role"] in RANKS and message in view]
     assert evicted

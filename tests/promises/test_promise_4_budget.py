@@ -13,7 +13,7 @@ from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, se
 from tests.fakes import count_quarter
 from tests.views import weight
 
-OPTIONS = {"tokenizer": count_quarter, "budget": 6_000}
+OPTIONS: dict[str, Any] = {"tokenizer": count_quarter, "budget": 6_000}
 CHAT = MessageFactory("openai")
 
 PREVIEWS = st.builds(

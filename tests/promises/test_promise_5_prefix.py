@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import events
-from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
+from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, mode_of, session_with_both_triggers
 from tests.profiles import examples
 
 
 @given(conversations(), BUDGETS, ASK)
 def test_view_extends_the_last_one_unless_an_event_explains(messages, budget, ask):
     """A view extends the one before unless an event says why not."""
-    watched = session_with_both_triggers()
+    watched = session_with_both_triggers(mode=mode_of(ask))
     before: list[Any] = []
 
     def check(_: list[Any]) -> None:
@@ -31,7 +31,7 @@ def test_view_extends_the_last_one_unless_an_event_explains(messages, budget, as
 
 @given(conversations(), BUDGETS, ASK)
 def test_5_asking_twice_gives_the_same(messages, budget, ask):
-    watched = session_with_both_triggers()
+    watched = session_with_both_triggers(mode=mode_of(ask))
 
     def check(_: list[Any]) -> None:
         assert watched.view(budget) == watched.view(budget)

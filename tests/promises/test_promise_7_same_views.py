@@ -5,12 +5,13 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_triggers
+from tests.builders import ASK, BUDGETS, conversations, feed, mode_of, session_with_both_triggers
+from tests.present import present
 
 
 @given(conversations(), BUDGETS, ASK, st.integers(0, 40))
 def test_7_the_same_events_give_the_same_views(messages, budget, ask, usage_at):
-    watched, twin = session_with_both_triggers(), session_with_both_triggers()
+    watched, twin = session_with_both_triggers(mode=mode_of(ask)), session_with_both_triggers(mode=mode_of(ask))
 
     def check(so_far: list[Any]) -> None:
         view = watched.view(budget, "main" if len(so_far) % 3 else "other")
@@ -20,7 +21,7 @@ def test_7_the_same_events_give_the_same_views(messages, budget, ask, usage_at):
 
     feed(messages, ask, check, watched)
     watched.manager.append(messages[0])  # stores what was observed last
-    for event in watched.manager._session.events:
+    for event in present(watched.manager._session.events):
         twin.manager._session.apply(event)
     assert twin.manager.get_messages() == watched.manager.get_messages()
     for lane in ("main", "other"):

@@ -7,11 +7,12 @@ import pytest
 
 from tests.builders import MessageFactory, session_with_both_triggers
 from tests.calls import calls_of
+from tests.fakes import RecordingSession
 from tests.long_run import usually
 from tests.profiles import THOROUGH
 
 
-def _step(watched: session_with_both_triggers, message: dict[str, Any]) -> None:
+def _step(watched: RecordingSession, message: dict[str, Any]) -> None:
     watched.manager.append(message)
     watched.view(4_000)
 

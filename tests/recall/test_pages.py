@@ -2,6 +2,7 @@
 
 import base64
 import re
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_recall_takes_lines_around_a_pattern_within_a_range():
 
 def test_media_accompany_a_page_as_they_were_added():
     data = base64.b64encode(b"nothing").decode()
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     context = ContextManager()
     context.append({"role": "user", "content": [{"type": "text", "text": "Look"}, image]})
     whole = context.recall(0)

@@ -15,6 +15,7 @@ from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory, conversations, entry_of, session_after
 from tests.fakes import count_quarter
 from tests.messages.requested import faults
+from tests.present import present
 
 TALK = MessageFactory("openai")
 REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
@@ -30,13 +31,14 @@ def test_every_reference_returns_the_original_at_any_page_size(messages, budget,
     except backscroll.BudgetError:
         return
     for ref in REFERENCE.findall(json.dumps(view)):
-        whole, offset = "", 0
+        whole = ""
+        offset: int | None = 0
         limit = max(limit, len(manager.recall(ref, limit=10**9)) // 400)  # at most about a hundred pages
         while offset is not None:
             page = manager.recall(ref, offset=offset, limit=limit)
             assert count_quarter(page) <= limit or len(page) == 1
             whole, offset = whole + page, page.next_offset
-        entry = entry_of(manager, int(re.match(r"\d+", ref)[0]))
+        entry = entry_of(manager, int(present(re.match(r"\d+", ref))[0]))
         part = int(ref.partition(".")[2] or 0)
         if "." in ref:
             assert whole == (entry.reading.parts[part].readable or "(image)")
@@ -84,7 +86,8 @@ def test_range_names_each_message_and_pages_lose_nothing():
 def test_page_ends_behind_a_line_or_a_value(text, ends):
     manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "user", "content": text})
-    pages, offset = [], 0
+    pages = []
+    offset: int | None = 0
     while offset is not None:
         page = manager.recall("0.0", limit=100, offset=offset)
         pages.append(page)
@@ -196,13 +199,15 @@ def test_tool_answers_mistakes_of_a_model_without_raising(format):
     assert "recall" in json.dumps(definition)
     assert call(ref="1") == "read every file"
     assert call(ref="77").startswith("nothing is kept under [ref:77]")
-    assert call(query="nobodysaidthis") == "nothing found"
+    assert call(query="nobodysaidthis") == "nothing found; try fewer or other words, or read a range by ref"
+    assert call(pattern="nobodysaidthis") == "nothing found"
     assert call() == 'recall needs a ref, a query or a pattern, such as "[ref:12]"'
     assert call(query=5) == call(pattern=5) == "query and pattern are texts"
     assert "is no regular expression" in call(pattern="(" * 9_000)
     assert "is no regular expression" in call(pattern="a{99999999999999999999}")
     assert call(ref="5-2") == "the range 5-2 ends before it begins; write 2-5"
-    assert "more follows: recall again with offset" in call(ref="2-7")
+    assert call(ref="2-7").startswith("[6 messages, too long for one page.")
+    assert "more follows: recall again with offset" in call(ref="2-7", offset=1)
     with pytest.raises(ConfigurationError):
         session_after(1).recall_tool("other")
 

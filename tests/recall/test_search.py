@@ -1,6 +1,7 @@
 """What a query brings first: what the view left out, each passage once, found by names, by their parts and by calls."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -163,7 +164,7 @@ def test_add_that_fails_midway_indexes_nothing():
 
 def test_search_of_a_stored_session_indexes_sealed_reasoning(tmp_path):
     """A model that thinks and then recalls: of its reasoning, only the plain words are indexed."""
-    reasoning = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA"}
+    reasoning: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA"}
     reasoning["summary"] = [{"type": "summary_text", "text": "I forgot which port it was."}]
     call = {
         "type": "function_call",

@@ -41,6 +41,7 @@ def test_names_of_users_stay_with_their_words_in_a_digest():
 def test_search_for_a_users_words_finds_them_under_the_name(name, durable, tmp_path):
     manager, _ = several(f"sqlite:///{tmp_path / 's.db'}" if durable else None)
     found = manager.recall(query=f"shipping address of {name}").splitlines()
+    found = found[found[0].startswith("(already in view") :]
     assert f"user {name}" in found[0]
     assert {"ana": ANA, "bob": BOB}[name]["content"] in found[1]
     assert "replaced by" not in found[0]

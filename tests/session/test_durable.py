@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from concurrent.futures import Future
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,8 +22,8 @@ TALK = MessageFactory("openai")
 
 
 def opened(shelf, session="s", **options):
-    options = {"tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 300} | options
-    return ContextManager(session=session, store=shelf, **options)
+    usual: dict[str, Any] = {"tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 150}
+    return ContextManager(session=session, store=shelf, **usual | options)
 
 
 def work(manager, rounds, start=0):
@@ -88,7 +89,7 @@ def test_pins_rewinds_ids_and_lanes_come_back():
 
 def test_sessions_of_one_store_are_isolated_and_get_names():
     """Sessions of one store know nothing of each other and unnamed ones get a name of their own."""
-    shelf = FaultyStore()
+    shelf: Any = FaultyStore()
     one, other = (ContextManager(store=shelf, tokenizer=count_quarter) for _ in range(2))
     one.append(TALK.say("user", "one"))
     other.append(TALK.say("user", "other"))
@@ -124,7 +125,7 @@ def test_append_is_one_write_and_a_plain_view_is_none():
 
 
 def test_the_async_manager_waits_for_the_store_as_well():
-    shelf = FaultyStore()
+    shelf: Any = FaultyStore()
 
     async def run():
         manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=count_quarter)
@@ -177,7 +178,8 @@ def test_plan_that_cannot_be_stored_is_stored_later():
 
 def test_abandoned_append_is_found_in_the_session():
     """A caller that gave up while its message was stored finds it there."""
-    shelf, release = FaultyStore(), Future()
+    shelf: Any = FaultyStore()
+    release = Future()
     stored, shelf_append = [], shelf.append
 
     def slow(session, first, records, **named):
@@ -325,7 +327,8 @@ def test_plan_of_another_writer_is_no_answer_of_it():
 
 def test_own_calls_whose_answer_was_lost_stay_own():
     """Calls that were stored although their caller gave up are not taken for another writer's."""
-    shelf, append = FaultyStore(), FaultyStore.append
+    shelf: Any = FaultyStore()
+    append = FaultyStore.append
 
     def lost(session, first, records, **named):
         append(shelf, session, first, records, **named)
@@ -478,6 +481,7 @@ def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
 
 
 def test_a_lease_needs_a_store_that_can_keep_sessions():
+    store: Any
     for store in (None, FaultyStore()):
         with pytest.raises(ConfigurationError, match="`lease` requires a store"):
             ContextManager(store=store, lease=5)

@@ -31,7 +31,7 @@ BASE = [{"role": "user", "content": "x", "metadata": {"n": number}} for number i
 def talks(draw: st.DrawFn) -> list[Message]:
     """The beginning of one conversation, perhaps with another value in one message, and an end of its own."""
     found = BASE[: draw(st.integers(0, len(BASE)))]
-    if found and draw(st.booleans()):
+    if bool(found) and draw(st.booleans()):
         at, value = draw(st.integers(0, len(found) - 1)), draw(st.sampled_from([0, 0.0, False, None, "b"]))
         found = [*found[:at], {**found[at], "metadata": {"n": value}}, *found[at + 1 :]]
     return [*found, *BASE[: draw(st.integers(0, 2))]]

@@ -31,7 +31,7 @@ def told(lane: LaneState) -> dict[str, Any]:
 class LanesMachine(SessionMachine):
     """The session machine, with a look at each lane after each step. It clears old results before it compacts."""
 
-    options = MappingProxyType({"clear_at_least_tokens": 300})
+    options = MappingProxyType({"clear_at_least_tokens": 150})
 
     @invariant()
     def lanes_are_restored(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from itertools import takewhile
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,8 @@ from backscroll.session.system_prompt import prompt_of
 from backscroll.stores.memory import MemoryStore
 from backscroll.view.ephemerals import unstored
 from tests.builders import MessageFactory
-from tests.long_run import usually
+from tests.long_run import usual_sets, usually
+from tests.present import present
 from tests.session.worker import OPTIONS, Worker
 
 
@@ -27,9 +29,7 @@ def same(found, expected):
     return json.dumps(found) == json.dumps(expected)
 
 
-@pytest.mark.parametrize(
-    ("dialect", "steps"), [pytest.param("openai", 1_000, marks=pytest.mark.long), ("openai", 200), ("anthropic", 80)]
-)
+@pytest.mark.parametrize(("dialect", "steps"), usual_sets([("anthropic", 80), ("openai", 60), ("openai", 1_000)], 2))
 def test_each_of_many_requests_is_shown_as_it_was_sent(dialect, steps):
     worker = Worker(dialect, MemoryStore())
     for _ in range(steps):
@@ -48,7 +48,7 @@ def test_each_of_many_requests_is_shown_as_it_was_sent(dialect, steps):
 @pytest.mark.parametrize(
     "marks", [CacheMarks("anthropic"), CacheMarks("anthropic", ttl="5m", system_ttl="1h", reserved=1)]
 )
-@pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])
+@pytest.mark.parametrize("dialect", usually(["anthropic", "openai", "bedrock"], 1))
 def test_requests_are_shown_with_the_marks_that_were_sent(dialect, marks):
     talk, store, sent = MessageFactory(dialect), MemoryStore(), []
     options = OPTIONS | {"store": store, "session": "s"}
@@ -77,10 +77,11 @@ def replay_log(manager):
     return replay, list({step.at: step for step in found}.values())  # the newest of each request
 
 
-def test_replay_shows_what_each_request_was_made_of():
+@pytest.mark.parametrize("count", usually([80, 200], 1))
+def test_replay_shows_what_each_request_was_made_of(count):
     """A replay says of each request what it was made of and what of it stood there before."""
     worker = Worker("openai", MemoryStore())
-    for _ in range(200):
+    for _ in range(count):
         worker.step()
     worker.restart()
     requests = worker.manager.list_requests()
@@ -133,7 +134,7 @@ def test_cache_forecast_holds_with_another_vocabulary(characters):
         manager.append(talk.say("user", f"{number} words of a user " * 20))
         view = manager.get_messages_for_request()
         sizes = [len(message["content"]) / characters for message in view]
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, view, strict=False)))
+        same = len([*takewhile(lambda pair: pair[0] == pair[1], zip(before, view, strict=False))])
         kept += sum(sizes[:same])
         if same < min(len(before), len(view)):
             kept += sizes[same] * beginning(before[same], view[same])
@@ -225,7 +226,9 @@ def test_request_record_has_the_providers_cache_tokens():
     """What the provider reported of its cache is reported with the request."""
     store, talk = MemoryStore(), MessageFactory("openai")
     manager = ContextManager(session="s", store=store, **OPTIONS)
-    for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
+    reported: list[dict[str, Any] | None]
+    reported = [{}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None]
+    for cache in reported:
         manager.append(talk.say("user", "word " * 100))
         manager.get_messages_for_request()
         if cache is not None:
@@ -240,7 +243,8 @@ def test_request_record_has_the_providers_cache_tokens():
 
 @pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
 def test_a_place_without_a_request_is_refused(wrong):
-    for where in ({}, {"store": MemoryStore(), "session": "s"}):
+    held: list[dict[str, Any]] = [{}, {"store": MemoryStore(), "session": "s"}]
+    for where in held:
         manager = ContextManager(**where, **OPTIONS)
         manager.append(MessageFactory("openai").say("user", "hello"))
         manager.get_messages_for_request()
@@ -279,7 +283,7 @@ def slowly(manager, requests):
                 [segment.separator, *segment.messages] if segment.separator else segment.messages,
                 [*estimates_of(segment, lane)],
             )
-            for segment in lane.view.segments
+            for segment in present(lane.view).segments
         ]
         (earlier, counted), before[request.lane] = before.get(request.lane, ([], None)), (segments, request.measured)
         pairs = zip(segments, earlier, strict=False)
@@ -292,17 +296,18 @@ def slowly(manager, requests):
         if len(kept) < min(len(segments), len(earlier)):
             (now, first_changed), then = segments[len(kept)], earlier[len(kept)][0]
             total += int(sum(tokens for _, tokens in first_changed) * beginning(then, now))
-        parts, scale = divided(sums, 0, request.tokens)
+        by_kind, scale = divided(sums, 0, request.tokens)
         known = counted if len(kept) == len(earlier) else None
         found = round(total * scale) if known is None else min(known, request.tokens)
-        yield Step(request.at, len(lane.view.messages), parts, found)
+        yield Step(request.at, len(present(lane.view).messages), by_kind, found)
 
 
+@pytest.mark.parametrize("count", usually([90, 270], 1))
 @pytest.mark.parametrize("dialect", usually(["openai", "anthropic"], 1))
-def test_replay_equals_each_request_to_the_token(dialect):
+def test_replay_equals_each_request_to_the_token(dialect, count):
     """A replay says to the token what each request says by itself."""
     worker = Worker(dialect, MemoryStore())
-    for _ in range(270):
+    for _ in range(count):
         worker.step()
     worker.restart()
     requests = worker.manager.list_requests()
@@ -327,6 +332,6 @@ def test_replay_counts_a_piece_once_and_reads_shown_digests():
             most = replay._replica.lanes["main"].plan.number
             assert len(before.intersection(map(id, after))) > len(after) / 4
     assert most > 3
-    digest, seen = manager._session.lanes["main"].plan.digest, replay._replica.lanes["main"].plan.digest
-    assert (seen.notes, seen.weights, seen.reserve) == (digest.notes, (), ())
+    digest, shown = manager._session.lanes["main"].plan.digest, replay._replica.lanes["main"].plan.digest
+    assert (shown.notes, shown.weights, shown.reserve) == (digest.notes, (), ())
     assert digest.weights

@@ -1,6 +1,7 @@
 """Of a stored session only a window is held: what is let go comes back, and nobody can tell the difference."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from tests.fakes import count_quarter
 from tests.profiles import examples
 
 TALK = MessageFactory("openai")
-OPTIONS = {"tokenizer": count_quarter, "clear_at_least_tokens": 300, "budget": 2_000}
+OPTIONS: dict[str, Any] = {"tokenizer": count_quarter, "clear_at_least_tokens": 150, "budget": 2_000}
 
 
 class Pair:

@@ -3,15 +3,21 @@
 import json
 import random
 from hashlib import sha256
+from typing import Any
 
 from backscroll import ContextManager
 from tests.builders import MessageFactory
 from tests.fakes import count_quarter
 
-OPTIONS = {"tokenizer": count_quarter, "budget": 2_000, "clear_at_least_tokens": 300, "overhead_tokens": 0}
+OPTIONS: dict[str, Any] = {
+    "tokenizer": count_quarter,
+    "budget": 2_000,
+    "clear_at_least_tokens": 150,
+    "overhead_tokens": 0,
+}
 
 
-def stored(view, hashes):
+def stored(view: list[dict[str, Any]], hashes: dict[str, Any]) -> list[dict[str, Any]]:
     """A view as it can be known afterwards: what was never stored as its hash."""
     return [
         {"role": message["role"], "ephemeral": hashes[text]} if (text := json.dumps(message)) in hashes else message
@@ -24,17 +30,17 @@ class Worker:
 
     options = OPTIONS
 
-    def __init__(self, dialect, store, seed=7):
+    def __init__(self, dialect: str, store: Any, seed: int = 7) -> None:
         self.talk, self.store, self.chance = MessageFactory(dialect), store, random.Random(seed)
         self.sent, self.passing, self.lasts, self.number, self.pinned = [], {}, [], 0, 1
         self.manager = ContextManager(session="s", store=store, **self.options)
         self.manager.append(self.talk.say("system", "Be brief."), self.talk.say("user", "Never touch prod.yaml."))
 
-    def restart(self):
+    def restart(self) -> None:
         self.manager.close()
         self.manager = ContextManager(session="s", store=self.store, **self.options)
 
-    def add(self):
+    def add(self) -> None:
         name, talk = f"c{self.number}", self.talk
         call, text = talk.call([name], "I look.", {"path": f"m{name}.py"}), f"{name} = 1\n" * self.chance.randint(5, 60)
         results = talk.results([(name, text)])
@@ -50,7 +56,7 @@ class Worker:
         else:
             self.manager.append(call, *results)
 
-    def step(self):
+    def step(self) -> None:
         self.number += 1
         self.add()
         self.lasts.append(self.manager.append())
@@ -62,7 +68,7 @@ class Worker:
             self.manager.rewind(self.lasts.pop(-30))
             del self.lasts[-29:]
         if self.number % 90 == 0:
-            self.manager.set_system_prompt_factory(lambda day=self.number: f"It is day {day}.")
+            self.manager.set_system_prompt_factory(lambda day=self.number: f"It is day {day}.")  # type: ignore[misc]  # mypy infers no lambda with defaults
         if self.number % 70 == 0:
             self.restart()
         lane = "other" if self.number % 17 == 0 else "main"
@@ -70,6 +76,6 @@ class Worker:
         self.sent.append(stored(view, self.passing))
         self.manager.observe_usage(input_tokens=self.counted(view, lane), lane=lane)
 
-    def counted(self, view, lane):
+    def counted(self, view: list[dict[str, Any]], lane: str) -> int:
         """What the provider says of a view."""
         return self.manager.usage(lane).used.tokens

@@ -1,6 +1,7 @@
 """What is too dear for each test to build by itself: a PostgreSQL server, and the files of stores to be damaged."""
 
 import os
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -11,7 +12,7 @@ from tests.stores.serving import shared
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory):
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The address of a server: that in `BACKSCROLL_TEST_POSTGRES`, or one that all workers of this run share."""
     given = os.environ.get("BACKSCROLL_TEST_POSTGRES")
     if given:
@@ -23,11 +24,11 @@ def postgres_server(tmp_path_factory):
 
 
 @pytest.fixture
-def postgres(postgres_server):
+def postgres(postgres_server: Any) -> Any:
     """Addresses of a schema for each name, and nothing of them afterwards: `postgres("a")`."""
     run, made = uuid4().hex[:12], set()
 
-    def address(name="a"):
+    def address(name: str = "a") -> str:
         made.add(f"test_{run}_{name}")
         return f"{postgres_server}{'&' if '?' in postgres_server else '?'}schema=test_{run}_{name}"
 
@@ -38,15 +39,15 @@ def postgres(postgres_server):
 
 
 @pytest.fixture(scope="session")
-def sqlite_left(tmp_path_factory):
+def sqlite_left(tmp_path_factory: Any) -> Any:
     return left_by_sqlite(tmp_path_factory.mktemp("left"))
 
 
 @pytest.fixture(scope="session")
-def sqlite_closed(sqlite_left, tmp_path_factory):
+def sqlite_closed(sqlite_left: Any, tmp_path_factory: Any) -> Any:
     return closed_by_sqlite(sqlite_left, tmp_path_factory.mktemp("closed"))
 
 
 @pytest.fixture(scope="session")
-def jsonl_left(tmp_path_factory):
+def jsonl_left(tmp_path_factory: Any) -> Any:
     return left_by_jsonl(tmp_path_factory.mktemp("left"))

@@ -29,7 +29,7 @@ os._exit(0)
 """
 
 
-def write(address, session, first, last):
+def write(address: Any, session: str, first: int, last: int) -> None:
     """Appends one by one in a process that ends in the middle."""
     line = [sys.executable, "-c", WRITING, str(address), session, str(first), str(last)]
     subprocess.run(line, cwd=ROOT, check=True, timeout=60)
@@ -53,23 +53,23 @@ class Files(NamedTuple):
         return self.open(folder)
 
 
-def files_in(folder, opened, ends):
+def files_in(folder: Path, opened: Any, ends: dict[str, int]) -> Files:
     """What lies in a folder now, without what SQLite makes again."""
     found = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")}
     return Files(opened, found, ends)
 
 
-def sqlite_in(folder):
+def sqlite_in(folder: Path) -> SqliteStore:
     """The SQLite store in a folder."""
     return SqliteStore(folder / "a.db")
 
 
-def jsonl_in(folder):
+def jsonl_in(folder: Path) -> JsonlStore:
     """The store of JSON Lines in a folder."""
     return JsonlStore(folder, "normal")
 
 
-def left_by_sqlite(folder):
+def left_by_sqlite(folder: Path) -> Files:
     """Three sessions, half of them in the log of a process that ended, and traces of one that was deleted."""
     store = sqlite_in(folder)
     for session in ("gone", "one", "two"):
@@ -85,7 +85,7 @@ def left_by_sqlite(folder):
     return found
 
 
-def closed_by_sqlite(left, folder):
+def closed_by_sqlite(left: Files, folder: Path) -> Files:
     """The same without a log."""
     store = left.lay(folder)
     store.append("one", 50, [record("one", 50, LARGEST)]).result()
@@ -95,7 +95,7 @@ def closed_by_sqlite(left, folder):
     return found
 
 
-def left_by_jsonl(folder):
+def left_by_jsonl(folder: Path) -> Files:
     """Three sessions, and one that was deleted."""
     store = jsonl_in(folder)
     for session, first, last in (("gone", 0, 3), ("one", 0, 8), ("two", 0, 9), ("three", 0, 5), ("one", 8, 16)):
@@ -108,7 +108,7 @@ def left_by_jsonl(folder):
     return found
 
 
-def everything(store, ends):
+def everything(store: Any, ends: dict[str, int]) -> bool:
     """Whether all is there and as it was. Raises what the store finds."""
     same = store.sessions() == list(ends)
     for session, end in ends.items():
@@ -118,7 +118,7 @@ def everything(store, ends):
     return same
 
 
-def noticed(store, ends):
+def noticed(store: Any, ends: dict[str, int]) -> bool:
     """Whether damage is noticed; False where none can be seen. Fails for damage that is not noticed."""
     try:
         same = everything(store, ends)
@@ -128,7 +128,7 @@ def noticed(store, ends):
     return False
 
 
-def flips(content, number, seed):
+def flips(content: bytes, number: int, seed: int) -> Any:
     """Contents with one byte altered, and which one."""
     chance = random.Random(seed)
     for _ in range(number):

@@ -7,7 +7,10 @@ import socket
 import struct
 import threading
 from contextlib import contextmanager, suppress
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.present import present
 
 _STARTUP, _SSL, _GSS = 196608, 80877103, 80877104
 
@@ -17,8 +20,8 @@ class Pooler:
 
     def __init__(self, server: str, size: int) -> None:
         parts = urlsplit(server)
-        self._user, self._database = parts.username, parts.path.removeprefix("/")
-        host, port = parse_qs(parts.query).get("host", [parts.hostname])[0], parts.port or 5432
+        self._user, self._database = present(parts.username), parts.path.removeprefix("/")
+        host, port = parse_qs(parts.query).get("host", [parts.hostname or ""])[0], parts.port or 5432
         self._place = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, port)
         self._free = [self._connect() for _ in range(size)]
         self._changed = threading.Condition()
@@ -32,8 +35,8 @@ class Pooler:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _connect(self) -> socket.socket:
-        kind = socket.AF_UNIX if isinstance(self._place, str) else socket.AF_INET
-        backend = socket.socket(kind)
+        family = socket.AF_UNIX if isinstance(self._place, str) else socket.AF_INET
+        backend = socket.socket(family)
         backend.connect(self._place)
         words = ["user", self._user, "database", self._database, "client_encoding", "UTF8", ""]
         body = struct.pack("!i", _STARTUP) + b"".join(word.encode() + b"\0" for word in words)
@@ -70,7 +73,7 @@ class Pooler:
                     self._transaction(client, backend, first)
 
     @contextmanager
-    def _backend(self):
+    def _backend(self) -> Any:
         """Another one each time, and the others first."""
         with self._changed:
             self._changed.wait_for(lambda: self._free)

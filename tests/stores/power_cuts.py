@@ -6,12 +6,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.stores.running import start
 
 
 @contextlib.contextmanager
-def mounted(image: Path, at: Path):
+def mounted(image: Path, at: Path) -> Any:
     at.mkdir(exist_ok=True)
     subprocess.run(["mount", "-o", "loop", image, at], check=True)
     try:
@@ -20,7 +21,7 @@ def mounted(image: Path, at: Path):
         subprocess.run(["umount", at], check=True)
 
 
-def cut(folder: Path, seconds: float, begun: str, program: str, place):
+def cut(folder: Path, seconds: float, begun: str, program: str, place: Any) -> Any:
     """What a program told before the cut, line by line, and a copy of the disk at that moment. It works at a place on
     the disk, and tells first that it has begun.
     """

@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from backscroll import ConflictError, ContextManager, StoreUnavailableError
 from backscroll.ports import Record, Store
@@ -110,7 +111,7 @@ def kill(kind: str, folder: str, rounds: str, seed: str) -> Iterator[object]:
         left = Path(f"{path}-wal").stat().st_size if Path(f"{path}-wal").exists() else 0
         told["logs"] += left > 0
         told["rounds"] += 1
-        store = open_store(address)
+        store: Any = open_store(address)
         told["problems"] += sum(not problem.harmless for problem in store.verify())
         for name, end in moments.items():
             told["lost"] += max(end - store.length(name), 0)
@@ -178,6 +179,7 @@ def worked(context: ContextManager, name: str, count: int) -> int:
 
 def starve(address: str) -> Iterator[object]:
     """Runs out of room, and gets some again."""
+    store: Any
     store, at = open_store(address), 0
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
@@ -216,6 +218,7 @@ def end(address: str) -> Iterator[object]:
 
 def fork(address: str) -> Iterator[object]:
     """Forks in the middle of everything; both go on with the same object."""
+    store: Any
     store, over = open_store(address), threading.Event()
 
     def write() -> None:
@@ -304,7 +307,7 @@ def offload_and_fork() -> Iterator[object]:
             super().put(name, data)
 
     with tempfile.TemporaryDirectory() as folder:
-        store = OffloadingStore(SqliteStore(f"{folder}/a.db"), Slow(f"{folder}/blobs"), 100)
+        store: Any = OffloadingStore(SqliteStore(f"{folder}/a.db"), Slow(f"{folder}/blobs"), 100)
         pending = store.append("a", 0, [mixed(0)])
         ready.wait(10)
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of every fork beside threads
@@ -323,11 +326,11 @@ def offload_and_fork() -> Iterator[object]:
 # -- a conversation --
 
 
-def digest(view: list) -> str:
+def digest(view: list[Any]) -> str:
     return hashlib.sha256(json.dumps(view).encode()).hexdigest()
 
 
-def converse(address: str, begin: str) -> Iterator[list]:
+def converse(address: str, begin: str) -> Iterator[list[Any]]:
     """An agent at work, for as long as it lives. After each round it tells what was acknowledged, and the view."""
     context = ContextManager(session="s", store=address, tokenizer=len, budget=9_000, clear_at_least_tokens=900)
     if begin == "0":

@@ -7,7 +7,7 @@ import subprocess
 import sysconfig
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from backscroll import StoreUnavailableError
 from backscroll.stores.blobs.s3 import S3Blobs
@@ -35,7 +35,7 @@ OWNER = Account("owner", "owner's secret", ("Admin", "Read", "Write", "List"))
 READER = Account("reader", "reader's secret", (f"Read:{BUCKET}", f"List:{BUCKET}"))
 
 
-def free_ports(number):
+def free_ports(number: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
         for each in sockets:
@@ -43,12 +43,12 @@ def free_ports(number):
         return [each.getsockname()[1] for each in sockets]
 
 
-def environment(account, secret=None):
+def environment(account: Any, secret: str | None = None) -> dict[str, str]:
     return {"AWS_ACCESS_KEY_ID": account.key, "AWS_SECRET_ACCESS_KEY": account.secret if secret is None else secret}
 
 
 @contextlib.contextmanager
-def serving(folder):
+def serving(folder: Path) -> Any:
     """The endpoint of a server that keeps everything below a folder, with an empty bucket."""
     accounts = [
         {"name": each.key, "credentials": [{"accessKey": each.key, "secretKey": each.secret}], "actions": each.actions}
@@ -74,7 +74,7 @@ def serving(folder):
         server.wait()
 
 
-def until_ready(server, endpoint, log):
+def until_ready(server: Any, endpoint: Any, log: Any) -> None:
     over = time.monotonic() + READY
     while not answers(endpoint):
         assert server.poll() is None, f"the server ended: {log.read_text()[-2000:]}"
@@ -82,7 +82,7 @@ def until_ready(server, endpoint, log):
         time.sleep(0.05)
 
 
-def answers(endpoint):
+def answers(endpoint: str) -> bool:
     """Whether the bucket is there and takes something."""
     blobs = S3Blobs(
         BUCKET, "ready", endpoint=endpoint, access_key_id=OWNER.key, secret_access_key=OWNER.secret,

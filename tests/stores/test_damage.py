@@ -4,6 +4,7 @@ import pytest
 
 from backscroll import CorruptionError
 from backscroll.stores.jsonl.folder import file_name
+from tests.long_run import usually
 from tests.stores.damaging import LARGEST, everything, flips, noticed
 from tests.stores.programs import record
 from tests.stores.running import FAULTS, TORN
@@ -16,7 +17,7 @@ def files(request):
     return request.getfixturevalue(request.param)
 
 
-@pytest.mark.parametrize("files", ["sqlite_left", "sqlite_closed", "jsonl_left"], indirect=True)
+@pytest.mark.parametrize("files", usually(["sqlite_left", "jsonl_left", "sqlite_closed"], 2), indirect=True)
 def test_a_copy_of_what_was_left_is_whole(files, tmp_path):
     store = files.lay(tmp_path / "a")
     assert everything(store, files.ends)
@@ -69,7 +70,7 @@ def test_missing_file_is_reported_and_not_taken_for_a_new_one(files, tmp_path, p
         store.close()
 
 
-@pytest.mark.parametrize("files", ["sqlite_left", "sqlite_closed", "jsonl_left"], indirect=True)
+@pytest.mark.parametrize("files", usually(["sqlite_left", "jsonl_left", "sqlite_closed"], 2), indirect=True)
 def test_no_altered_byte_is_handed_out(files, tmp_path):
     """More than half of the altered bytes are noticed, the others are harmless, and none is silent."""
     told, tried, size = 0, 0, sum(map(len, files.parts.values()))

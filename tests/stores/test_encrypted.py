@@ -2,8 +2,10 @@
 
 import base64
 import secrets
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +142,7 @@ def test_asking_writes_nothing_and_neither_does_constructing():
 class Raced(MemoryStore):
     """Another one begins the store just before the first write does."""
 
-    before = None
+    before: Any = None
 
     def append(self, session, expected_position, records, **named):
         before, self.before = self.before, None
@@ -162,7 +164,7 @@ def test_two_that_begin_a_store_at_once_have_one_key():
 class Begun(MemoryStore):
     """Another one begins the store just after it was asked for its key."""
 
-    before = None
+    before: Any = None
 
     def sessions(self):
         before, self.before = self.before, None
@@ -238,7 +240,8 @@ def test_it_can_do_what_the_store_can_but_search():
 
     store = EncryptedStore(Searching(), KEY)
     assert store.capabilities == (MemoryStore().capabilities | {"encrypted"})
-    assert search_for(store, "a")._memory is None, "nothing of its index goes to a disk"
+    index: Any = search_for(store, "a")
+    assert index._memory is None, "nothing of its index goes to a disk"
 
 
 # -- what was altered --
@@ -367,9 +370,7 @@ def test_a_fork_that_cannot_be_leaves_nothing():
     store.append("b", 0, [message(0)]).result()
     before = inner.sessions()
     for session, new, at in (("a", "b", 1), ("a", "c", 2), ("a", "c", 0), ("x", "c", 1)):
-        assert isinstance(
-            failure(lambda s=session, n=new, a=at: store.fork(s, n, a)), ConflictError | ConfigurationError
-        )
+        assert isinstance(failure(partial(store.fork, session, new, at)), ConflictError | ConfigurationError)
     assert inner.sessions() == before
 
 
@@ -417,7 +418,7 @@ def test_interrupted_rotation_keeps_both_keys_and_can_finish():
         assert list(EncryptedStore(inner, key).read("a")) == stored(0, [message(0)])
     with pytest.raises(ConflictError, match="finish it with its own keys first"):
         EncryptedStore(inner, KEY).rotate(bytes(32))
-    inner.__class__ = MemoryStore
+    inner.__class__ = MemoryStore  # type: ignore[assignment]  # from now on it deletes
     for key, new in ((KEY, OTHER), (OTHER, bytes(32))):
         EncryptedStore(inner, key).rotate(new)
         assert EncryptedStore(inner, new).length("a") == 1
@@ -431,7 +432,7 @@ def test_interrupted_rotation_is_finished_by_the_next():
     store.append("a", 0, [message(0)]).result()
     with pytest.raises(KeyboardInterrupt):
         store.rotate(OTHER)
-    inner.__class__ = MemoryStore
+    inner.__class__ = MemoryStore  # type: ignore[assignment]  # likewise
     EncryptedStore(inner, OTHER).rotate(bytes(32))
     assert EncryptedStore(inner, bytes(32)).length("a") == 1
     for old in (KEY, OTHER):

@@ -1,9 +1,11 @@
 """What keeps the process from forking while a connection is open."""
 
 import threading
+from typing import Any
 
 from backscroll.stores.fork_lock import alone, exclusive_lock
 from backscroll.stores.sqlite import SqliteStore
+from tests.present import present
 from tests.stores.programs import record
 
 
@@ -47,7 +49,7 @@ def test_lock_is_not_made_while_a_fork_is_under_way():
 def test_writer_closes_its_connection_before_a_fork(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     store.append("a", 0, [record("a", 0)]).result()
-    writer = store._queue._worker
+    writer: Any = present(store._queue)._worker
     with alone():
         assert writer._file is None
     store.append("a", 1, [record("a", 1)]).result()

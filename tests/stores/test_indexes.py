@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,8 @@ from backscroll.stores.search.index import SearchIndex
 from backscroll.stores.search.passages import BATCH, batches
 from backscroll.stores.search.sqlite import SqliteSearch
 from backscroll.stores.sqlite import SqliteStore
+from tests.long_run import usually
+from tests.present import present
 from tests.profiles import examples
 from tests.stores.running import ROOT
 
@@ -272,7 +275,7 @@ def test_damaged_index_is_rebuilt_with_a_warning(store, how):
 
 
 @pytest.mark.filterwarnings("ignore:the search index:RuntimeWarning")
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", usually(range(30), 8))
 def test_bytes_that_flip_never_alter_what_is_shown(store, seed):
     told(store, SOME)
     caught_up(store)
@@ -369,7 +372,7 @@ def test_processes_that_index_at_once_index_each_message_once(store):
     told(store, texts)
     told(store, SOME, "other")
     line = [sys.executable, "-W", "error", "-c", WORKER, store.path]
-    workers = [
+    workers: list[Any] = [
         subprocess.Popen(line, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)
     ]
     for worker in workers:
@@ -475,7 +478,7 @@ def test_a_fork_finds_what_it_shares_by_an_index_of_its_own(tmp_path, kind):
     store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "a.db")
     told(store, SOME)
     caught_up(store)
-    store.fork("s", "twin", store.find("s", seq=20)).result()
+    store.fork("s", "twin", present(store.find("s", seq=20))).result()
     told(store, SOME[20:30], "twin")
     assert answers(caught_up(store, "twin")) == expected(SOME[:30])
     assert answers(caught_up(store)) == expected(SOME)

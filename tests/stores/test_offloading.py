@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from typing import Any
 
 import pytest
 
@@ -113,11 +114,11 @@ def test_internal_session_of_the_layer_is_hidden_and_refused():
     assert store.sessions() == ["a"]
     (own,) = set(inner.sessions()) - {"a"}
     for use in (store.length, store.read, store.delete, lambda name: store.append(name, 0, [])):
-        assert isinstance(failure(lambda use=use: use(own)), ConfigurationError)
+        assert isinstance(failure(lambda use=use: use(own)), ConfigurationError)  # type: ignore[misc]  # mypy infers no lambda with defaults
 
 
 def test_what_else_a_store_can_do_is_passed_on(tmp_path):
-    store = OffloadingStore(SqliteStore(tmp_path / "a.db"), FaultyBlobs(), 10)
+    store: Any = OffloadingStore(SqliteStore(tmp_path / "a.db"), FaultyBlobs(), 10)
     store.append("a", 0, [message(0, 5_000)]).result()
     assert list(store.verify()) == []
     assert not hasattr(store, "sing")

@@ -6,9 +6,10 @@ import sys
 import threading
 import time
 import traceback
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import psycopg
 import pytest
@@ -73,6 +74,7 @@ def test_address_has_one_store_in_a_process_in_any_spelling():
     assert open_store("postgres://me@host:/db?connections=3&schema=%61") is one
     assert open_store("postgresql://me@host/db?schema=b&connections=3") is not one
     assert open_store("postgresql://you@host/db?schema=a&connections=3") is not one
+    assert isinstance(one, PostgresStore)
     assert (one.address.schema, one.address.connections) == ("a", 3)
 
 
@@ -238,6 +240,7 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres, sql):
 # -- poolers --
 
 
+@pytest.mark.long
 def test_contract_holds_behind_a_pooler(pooler, postgres):
     """The contract holds behind a pooler and nothing is left in its connections."""
     schemas = []
@@ -318,7 +321,7 @@ def test_threads_exist_only_between_first_append_and_close(postgres):
 def test_append_callback_may_close_the_store(postgres):
     store, closed = PostgresStore(postgres()), threading.Event()
     pending = store.append("a", 0, [record("a", 0)])
-    pending.add_done_callback(lambda _: (store.close(), closed.set()))
+    pending.add_done_callback(lambda _: (store.close(), closed.set()))  # type: ignore[func-returns-value]  # both, one after the other
     assert closed.wait(20)
     assert store.length("a") == 1
     store.close()
@@ -341,7 +344,7 @@ def test_an_append_that_is_cancelled_in_time_is_not_made(postgres):
 
 def test_what_comes_after_a_fork_waits_for_it(postgres):
     store = PostgresStore(postgres())
-    pending = [store.append("a", at, [record("a", at)]) for at in range(20)]
+    pending: list[Future[Any]] = [store.append("a", at, [record("a", at)]) for at in range(20)]
     pending += [store.fork("a", "b", 20), store.append("b", 20, [record("b", 20)])]
     assert [each.exception(60) for each in pending] == [None] * 22
     assert store.length("b") == 21
@@ -403,7 +406,7 @@ def test_many_may_open_a_new_schema_at_once(postgres):
     for number in range(3):
         stores = [PostgresStore(postgres(str(number))) for _ in range(8)]
         begun = dict(zip((f"s{n}" for n in range(8)), stores, strict=True))
-        assert at_once(lambda name, begun=begun: appended(begun[name], name, 2), list(begun)) == []
+        assert at_once(lambda name, begun=begun: appended(begun[name], name, 2), list(begun)) == []  # type: ignore[misc]  # mypy infers no lambda with defaults
         assert sorted(stores[0].sessions()) == sorted(begun)
         for store in stores:
             store.close()

@@ -8,6 +8,7 @@ import os
 import random
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,7 @@ def survived(folder: Path, kind: str, durability: str):
         lines, copy = cut(folder, 0.3 * chance.random(), '"begun"\n', "written", partial(address_of, kind, more=more))
         ends = {line.split()[0]: int(line.split()[1]) for line in lines}
         with mounted(copy, folder / "after") as disk:
+            store: Any
             store, said = open_store(address_of(kind, disk, more=more)), False
             try:
                 store.sessions()

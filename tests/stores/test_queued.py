@@ -3,6 +3,7 @@
 import gc
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def writers(path):
 
 def test_store_has_one_thread_until_closed_or_dropped(address):
     """A process has one thread for a store and none when it is closed or dropped."""
-    store = open_store(address)
+    store: Any = open_store(address)
     path = store.path
     assert store.length("a") == 0
     assert writers(path) == []
@@ -47,7 +48,7 @@ def test_store_has_one_thread_until_closed_or_dropped(address):
 def test_unawaited_append_is_written_soon(address):
     store = open_store(address)
     for at in range(4):  # the thread that writes sleeps, dozes, or is awake
-        pending = store.append("a", at, [record("a", at)])
+        pending: Any = store.append("a", at, [record("a", at)])
         until = time.monotonic() + 20
         while not pending.done() and time.monotonic() < until:
             time.sleep(0.001)
@@ -58,8 +59,8 @@ def test_unawaited_append_is_written_soon(address):
 
 def test_append_callback_may_close_the_store(address):
     store, closed = open_store(address), threading.Event()
-    pending = store.append("a", 0, [record("a", 0)])
-    pending.add_done_callback(lambda _: (store.close(), closed.set()))
+    pending: Any = store.append("a", 0, [record("a", 0)])
+    pending.add_done_callback(lambda _: (store.close(), closed.set()))  # type: ignore[func-returns-value]  # both, one after the other
     assert closed.wait(20)
     assert store.length("a") == 1
     store.close()

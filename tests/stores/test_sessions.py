@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,8 @@ def place(request, tmp_path):
 
 
 def opened(place, **options):
-    options = {"tokenizer": len, "budget": 9_000, "clear_at_least_tokens": 900} | options
-    return ContextManager(session="s", store=place, **options)
+    usual: dict[str, Any] = {"tokenizer": len, "budget": 9_000, "clear_at_least_tokens": 900}
+    return ContextManager(session="s", store=place, **usual | options)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a system without SIGKILL")

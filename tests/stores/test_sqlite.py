@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,7 +169,7 @@ def test_many_may_open_a_new_file_at_once(tmp_path):
     for number in range(8):
         stores = [SqliteStore(tmp_path / f"{number}.db") for _ in range(8)]
         begun = dict(zip((f"s{n}" for n in range(8)), stores, strict=True))
-        assert at_once(lambda name, begun=begun: appended(begun[name], name, 2), list(begun)) == []
+        assert at_once(lambda name, begun=begun: appended(begun[name], name, 2), list(begun)) == []  # type: ignore[misc]  # mypy infers no lambda with defaults
         assert sorted(stores[0].sessions()) == sorted(begun)
         for store in stores:
             store.close()
@@ -202,8 +204,9 @@ def test_appends_that_wait_together_are_committed_together(tmp_path):
 def test_tip_is_one_statement_until_another_process_writes(tmp_path):
     ours, theirs = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
     appended(ours, "a", 2)
+    queue: Any = ours._queue
     asked = []
-    ours._queue._worker._file.connection.set_trace_callback(asked.append)
+    queue._worker._file.connection.set_trace_callback(asked.append)
 
     def statements(session, end):
         asked.clear()
@@ -363,14 +366,16 @@ def test_jobs_of_one_commit_see_each_other(tmp_path):
     appended(store, "a", 1)
     with blocked(store.path):
         held(store, "held", 0)
-        good = [
+        good: list[Future[Any]] = [
             store.append("a", 1, [Record("k", None, b"", 1, "key")]),
             store.fork("a", "b", 2),
             store.append("b", 2, [Record("k", None, b"", 1, "other key")]),
             store.fork("b", "c", 3),
             store.append("c", 3, [Record("k", None, b"", 1, "third key")]),
         ]
-        bad = [store.append("c", 4, [Record("k", None, b"", 1, key)]) for key in ("key", "other key", "third key")]
+        bad: list[Future[Any]] = [
+            store.append("c", 4, [Record("k", None, b"", 1, key)]) for key in ("key", "other key", "third key")
+        ]
         bad += [store.fork("a", "c", 1), store.append("b", 2, [record("b", 2)])]
     assert [type(each.exception()).__name__ for each in (*good, *bad)] == ["NoneType"] * 5 + ["ConflictError"] * 5
     assert (store.length("a"), store.length("b"), store.length("c")) == (2, 3, 4)

@@ -9,7 +9,7 @@ from backscroll import ConflictError
 from backscroll.ports import Stored
 from backscroll.stores.conformance import CHECKS, check_store
 from backscroll.stores.jsonl import JsonlStore
-from backscroll.stores.memory import MemoryStore
+from backscroll.stores.memory import MemoryStore, _Log
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.long_run import usually
@@ -69,7 +69,7 @@ class Overwriting(MemoryStore):
     """The last writer wins."""
 
     def append(self, session, expected_position, records, **named):
-        self._logs.setdefault(session, [])[expected_position:] = records
+        self._logs.setdefault(session, _Log()).records[expected_position:] = records
         done = Future()
         done.set_result(None)
         return done
@@ -108,7 +108,7 @@ class Trusting(MemoryStore):
     """Takes any name."""
 
     def length(self, session):
-        return len(self._logs.get(session, ()))
+        return len(self._logs[session].records) if session in self._logs else 0
 
 
 class Racing(MemoryStore):
@@ -130,7 +130,7 @@ class Racing(MemoryStore):
 class Remembering(MemoryStore):
     """Erases what is listed only."""
 
-    def delete(self, session):
+    def delete(self, session, cascade=False):
         self._gone = {*getattr(self, "_gone", ()), session}
 
     def sessions(self):
@@ -178,7 +178,10 @@ class Hasty(MemoryStore):
     def _now(self, session, first, records, incarnation=None):
         done = Future()
         answer = self._append(session, first, records, incarnation)
-        (done.set_exception if isinstance(answer, ConflictError) else done.set_result)(answer)
+        if isinstance(answer, ConflictError):
+            done.set_exception(answer)
+        else:
+            done.set_result(answer)
         return done
 
 

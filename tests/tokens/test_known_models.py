@@ -13,6 +13,7 @@ from backscroll.tokens.known_models import (
 )
 from backscroll.tokens.model_profiles import UNKNOWN, family_of, refuses_prefill
 from backscroll.tokens.windows import window_of
+from tests.present import present
 
 NAMES = {
     "claude-opus-5-5": "claude-opus-5-5",
@@ -57,7 +58,11 @@ def test_name_that_only_begins_like_a_row_has_no_price(name):
 
 
 def test_dated_name_has_the_price_of_its_row():
-    assert find_model("claude-opus-5-5-20260922").prices == find_model("claude-opus-5-5").prices is not None
+    assert (
+        present(find_model("claude-opus-5-5-20260922")).prices
+        == present(find_model("claude-opus-5-5")).prices
+        is not None
+    )
 
 
 BINDING = [
@@ -185,13 +190,13 @@ def test_rows_are_unique_and_sensible():
 
 
 def test_media_limits_follow_vendor_window_and_cloud():
-    assert media_limits("claude-opus-5-5").images == 600
-    assert media_limits("claude-haiku-4-5").images == 100
-    assert media_limits("claude-opus-5-5").image_bytes == 10_000_000
-    assert media_limits("us.anthropic.claude-opus-5-5-20260922-v1:0").image_bytes == 5_000_000
-    assert media_limits("claude-opus-4-8@20260301").image_bytes == 5_000_000
-    assert media_limits("gpt-6.2-sol").images == 1_500
-    assert media_limits("gemini-2.5-pro").request_bytes == 20_000_000
+    assert present(media_limits("claude-opus-5-5")).images == 600
+    assert present(media_limits("claude-haiku-4-5")).images == 100
+    assert present(media_limits("claude-opus-5-5")).image_bytes == 10_000_000
+    assert present(media_limits("us.anthropic.claude-opus-5-5-20260922-v1:0")).image_bytes == 5_000_000
+    assert present(media_limits("claude-opus-4-8@20260301")).image_bytes == 5_000_000
+    assert present(media_limits("gpt-6.2-sol")).images == 1_500
+    assert present(media_limits("gemini-2.5-pro")).request_bytes == 20_000_000
     assert media_limits("grok-4.7") is None
     assert media_limits("my-model") is None
 

@@ -9,6 +9,7 @@ from backscroll import BackscrollWarning, ConfigurationError, ContextManager
 from backscroll.messages.counted import Counted
 from backscroll.tokens.responses import SUPPORTED, read_usage
 from tests.builders import MessageFactory
+from tests.present import present
 
 CHAT = {
     "id": "c", "object": "chat.completion", "created": 1, "model": "gpt-6-luna",
@@ -95,7 +96,10 @@ def test_both_input_tokens_interfaces_are_distinguished():
     assert read_usage(both) == Counted(5_000, 0, 0, 40)
     assert read_usage(both | {"input_tokens_details": {"cached_tokens": 4_096}}) == READ
     assert read_usage(both | {"cache_read_input_tokens": 4_096}) == Counted(5_000, 4_096, 0, 40)
-    assert read_usage(both | {"cache_read_input_tokens": None, "cache_creation_input_tokens": None}).prompt == 5_000
+    assert (
+        present(read_usage(both | {"cache_read_input_tokens": None, "cache_creation_input_tokens": None})).prompt
+        == 5_000
+    )
 
 
 def test_objects_in_geminis_and_bedrocks_shape_are_read():

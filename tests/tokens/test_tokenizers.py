@@ -241,7 +241,7 @@ def test_an_interrupted_load_is_tried_again() -> None:
         answer = answers.pop(0)
         if isinstance(answer, BaseException):
             raise answer
-        return answer  # type: ignore[no-any-return]  # the list holds both
+        return answer
 
     tokenizer = Guarded("fake", load)
     with pytest.raises(KeyboardInterrupt):

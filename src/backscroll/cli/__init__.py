@@ -1,6 +1,7 @@
 """The command line. All output goes through `screen.py`.
 
 - `main.py`: the entry point; `group.py` the command group, its errors and shared options
+- `commands.py`: where each command is; a start imports only the one that runs
 - `stores/`: manages stored sessions
 - `inspect/`: serves the inspector's page
 - `serve/`: serves a proxy

@@ -11,6 +11,7 @@ import click
 
 from backscroll import __version__
 from backscroll.cli import screen
+from backscroll.cli.commands import Commands
 from backscroll.compaction.modes import MODES, STANDARD
 from backscroll.compaction.strategies import STRATEGIES
 
@@ -22,7 +23,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="backscroll")
 def app() -> None:
     """Manage stored sessions, and replay recorded agent conversations under a token budget."""

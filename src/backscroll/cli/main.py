@@ -23,13 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: PLC0415  the extra may be missing
 
-        from backscroll.cli import compare, lint, replay, tune, view  # noqa: F401, PLC0415  each adds its command
-        from backscroll.cli.demo import command as demo_command  # noqa: F401, PLC0415  as above
         from backscroll.cli.group import app  # noqa: PLC0415  needs the extra as well
-        from backscroll.cli.inspect import command  # noqa: F401, PLC0415  as above
-        from backscroll.cli.mcp import command as mcp_command  # noqa: F401, PLC0415  as above
-        from backscroll.cli.serve import command as serve_command  # noqa: F401, PLC0415  as above
-        from backscroll.cli.stores import commands  # noqa: F401, PLC0415  as above
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:

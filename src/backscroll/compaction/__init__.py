@@ -38,8 +38,10 @@ Writing:
 - `digest/stale_lines.py`     lines that an edit removed
 - `digest/overwritten.py`     lines that left a file when it was overwritten
 - `stale_excerpts.py`         taking these lines out of excerpts and previews
+- `tidying.py`          results without what hosts and programs add for their own use
 - `salient_lines.py`          results cut to the lines that matter most; `sampling.py` how much of a text is read
 - `digest/user_rules.py`      sentences in which a user states a rule, and how strong it is
+- `digest/squeezing.py`       which rules go where nothing else is left
 - `digest/rule_markers.py`    the words that state rules, by language
 - `digest/repeated.py`        lines that hosts put into every message of a user
 - `digest/outdated.py`        statements that a user replaced
@@ -47,5 +49,6 @@ Writing:
 - `digest/tallies.py`         lines of turns merged
 - `digest/writer.py`          the digest
 - `digest/appending.py`       a digest that begins with the one before, and `digest/shrinking.py` a shorter one
+- `handover/`                 a hand-over in place of the digest: a chronicle of turns, the state, the files
 - `summarization.py`          summaries by a model, which `verification/` checks
 """

@@ -1,7 +1,7 @@
 """What a strategy sees: the groups of a view, with their sizes and protection."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from math import ceil
 from operator import attrgetter
@@ -45,6 +45,16 @@ PROSE = 0.1  # of the budget that a model's summary is asked to take: users' wor
 _FEWER = (1.0, 0.5, 0.0)  # of a result's pieces, if the first cut is larger than it should be
 _MARK = 60  # characters of the mark that bears the reference
 OF_COVERED = 0.45  # of what it covers: a digest nearly as long as the original is no digest
+OF_FOLDED = 0.1
+"""Of what leaves, that a hand-over grows by: 2 to 10 % on recorded sessions. With more, messages leave for which there
+is room, with less, views stay above their target.
+"""
+FULL = 0.8  # of its allowance, from which on a chronicle has to shrink: the state and the files have the rest
+OF_STATE = 0.02  # of the budget, that its state may grow by, which is replaced each time
+QUOTES_FROM = 2_000
+"""Tokens that required messages leave, from which on a hand-over has room for the user's words. In less, the messages
+themselves stay.
+"""
 _seq = attrgetter("seq")
 LEAST_DIGEST = 200  # tokens that it may take however little it covers: rules in it must not leave while there is room
 
@@ -324,7 +334,11 @@ class Window:
         users said `said`: their words may take more than one compaction's part.
         """
         allowed = self.digest_allowance(folded, room)
-        return int(min(max(allowed * self.digests.part, said), max(0, allowed - self.digest_tokens)))
+        if self.digests.handover:
+            after, full = self.digest_tokens + folded * OF_FOLDED + self.budget * OF_STATE, allowed * FULL
+            return int(after if after <= full else full * self.digests.rewritten) - self.digest_tokens
+        grows = max(allowed * self.digests.part, said)
+        return int(min(grows, max(0, allowed - self.digest_tokens)))
 
     def fold(self, units: Iterable[CandidateGroup], tokens: int, by: str) -> list[Edit]:
         """Digest the first of these groups: as many as free `tokens` net of the digest's growth, and at least those
@@ -414,7 +428,9 @@ def build_window(
         retain: Entries that are required in addition.
         ahead: The model will have answered the newest messages.
     """
-    floor, kept = floor_seqs(history) | retain, kept_ends(history, around.kept)
+    floor, kept = floor_seqs(history, quoted=around.quotes) | retain, kept_ends(history, around.kept)
+    if around.quotes and budget - _taken_by(view, floor) < QUOTES_FROM:
+        floor |= floor_seqs(history, quoted=False)
     floor |= frozenset() if ahead else history.newest_seqs
     seen = history.next_seq if ahead else history.last_assistant
     in_place = kept_in_place(view.segments, history, budget, around.family)
@@ -440,6 +456,15 @@ def build_window(
         units=units, family=around.family, count=around.count, budget=budget, digest=view.plan.digest,
         digest_tokens=view.summary_tokens, digests=digests, recall=view.plan.recall,
     )  # fmt: skip  # one thought
+
+
+def _taken_by(view: View, required: Set[int]) -> int:
+    """Return the tokens of the groups of a view that hold required messages."""
+    return sum(
+        segment.estimate.upper
+        for segment in view.segments
+        if segment.group is not None and not required.isdisjoint(segment.group.members)
+    )
 
 
 def kept_ends(history: History, counts: tuple[int, int]) -> tuple[int, int]:

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from backscroll.compaction.sampling import READ
+from backscroll.messages.file_names import CONTENTS, FILES
 
-_PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
+_PATHS = (*FILES, "uri", "url")
 """Names of arguments that identify the object of a call, the likeliest first."""
-_CONTENTS = ("content", "contents", "file_text", "new_source")
-"""Names of arguments with the whole text of a file."""
 
 
 def arguments_of(call: str) -> dict[str, Any]:
@@ -36,9 +35,9 @@ def in_order(call: str) -> tuple[str, str]:
 
 def written_text(arguments: Mapping[str, Any]) -> str | None:
     """Return the whole text of a file that a call with these arguments writes."""
-    return next((arguments[name] for name in _CONTENTS if type(arguments.get(name)) is str), None)
+    return next((arguments[name] for name in CONTENTS if type(arguments.get(name)) is str), None)
 
 
 def may_write(call: str) -> bool:
     """Return whether a call (JSON text) may write a whole file; cheap."""
-    return len(call) <= READ and any(f'"{name}"' in call for name in _CONTENTS)
+    return len(call) <= READ and any(f'"{name}"' in call for name in CONTENTS)

@@ -32,9 +32,10 @@ from backscroll.history.log import (
     Tried,
     UsageObserved,
 )
-from backscroll.history.plan import GAPS, Native, Plan, only_restates, same_until, until, without
+from backscroll.history.plan import GAPS, Native, Plan, only_restates, same_until, without
 from backscroll.history.ranges import SeqRange, covers, united, up_to
 from backscroll.history.recall_wording import RecallWording
+from backscroll.history.rewound_plan import until
 from backscroll.messages import holds_compaction
 from backscroll.messages.heal_rules import HealRule
 from backscroll.ports import Notification
@@ -389,10 +390,12 @@ class LaneState:
         """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
         self._end_foresight()
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
-        required = floor_seqs(history) | history.newest_seqs
+        # The plan decides whether a message is quoted, not the mode: a session may come back in another one.
+        required = floor_seqs(history, quoted=self.plan.digest.ledger is not None) | history.newest_seqs
         required -= self._represented(history)
         groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
-        lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
+        hidden = (group for group in groups if any(covers(gaps, seq) for seq in group.members))
+        lost = {seq for group in hidden for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
         return self._bring_back(sorted(lost), history.last_sealed)
 

@@ -140,6 +140,9 @@ class DigestOptions:
     """Share of the allowance by which one compaction lets it grow."""
     rewritten: float = 0.95
     """Share of the allowance that it takes once it is written again; the rest is room to append."""
+    handover: bool = False
+    """Write a hand-over: a chronicle of turns, the state and the files, with nothing but the newest messages behind it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +164,12 @@ class CompactionOptions:
     """
     max_messages: int | None = None
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
-    clear_at_least_tokens: int | None = 10_000
+    clear_at_least_tokens: int | None = 5_000
     """Clear old tool results early only if this frees at least this many tokens. `None`: never.
 
-    A budget of less than 3.5 times as many has no early clearing. There compactions come as often, and they choose what
+    On generated coding sessions at 128,000 tokens, 5,000 cost 6 % less than 10,000, and 3,000 only 1 % less than 5,000.
+
+    A budget of less than 7 times as many has no early clearing. There compactions come as often, and they choose what
     stays: clearing at 12,000 tokens cost seven points of the facts that agents needed later at a budget of 32,000.
     """
     compact_at: int | None = None

@@ -16,6 +16,7 @@ from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.restating import fit_in_place, put_in_place, spare_referred
 from backscroll.compaction.stale_excerpts import without_stale_lines
 from backscroll.compaction.strategies.preview import PreviewStrategy
+from backscroll.compaction.strategies.shorten import fit_newest
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
 from backscroll.compaction.triggers import over_message_limit
 from backscroll.compaction.working_set import spare_working_set
@@ -23,6 +24,7 @@ from backscroll.history.plan import GAPS, Digest, Edit, PartEdit
 
 LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
+_CUTS = 2  # a cut may win less than was reckoned; after the second the user's words would go
 
 
 def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
@@ -34,6 +36,8 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
     if options.tool_result_preview is not None:
         strategies = (PreviewStrategy(options.tool_result_preview), *strategies)
     builder.apply(without_stale_lines(builder.window))
+    if options.digest.handover:
+        builder.apply(fit_newest(builder.window, builder.history.protected | builder.retain))
     for at, spared in enumerate(_passes(options.protect)):
         protect_recent(builder.window, int(builder.room * spared.recent), spared.results, cut_kept=at > 0)
         room = int(builder.room * spared.working_set)
@@ -86,8 +90,9 @@ def _cut_what_must_stay(builder: PlanBuilder) -> None:
     budget = builder.targets.total
     if builder.rebuild_and_count() > budget:
         builder.shrink_digest()
-    if builder.rebuild_and_count() > budget:
-        clip_floor(builder)
+    for _ in range(_CUTS):
+        if builder.rebuild_and_count() > budget:
+            clip_floor(builder)
     if builder.rebuild_and_count() > budget:
         builder.look_again()
         _drop_oldest(builder, [unit for unit in builder.window.units if unit.kept and not unit.floor])

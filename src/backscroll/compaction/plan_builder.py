@@ -8,6 +8,8 @@ from backscroll.compaction.digest.appending import grow
 from backscroll.compaction.digest.shrinking import shrink
 from backscroll.compaction.digest.writer import Frame
 from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.handover import appending as handover
+from backscroll.compaction.handover import shrinking as shrinking_handover
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.quotes import quotes, system_quotes
 from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, outlived, sealed
@@ -40,6 +42,7 @@ from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.segment import EPHEMERAL
 from backscroll.view.view import View
 
+_QUOTES = 0.1  # of the room, for the user's first and last words in a hand-over: messages are cut before these go
 _SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"
 """The reason in edits of required messages."""
@@ -107,18 +110,26 @@ class PlanBuilder:
         return window
 
     def _whole_again(self, view: View) -> View:
-        """Restore what was cut as a last resort, because it may fit now, and what the view has to retain. Nothing is
-        restored if only some results are shortened, since the rest is not checked then.
+        """Restore what was cut as a last resort, because it may fit now, what the view has to retain, and what was only
+        quoted. If only some results are shortened, the last resort's cuts and the quotes stay, since the rest is not
+        checked then.
         """
         last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
         cut = {edit.seq for edit in last} if self._regrow else set()
-        cut |= hidden(view.plan, self.retain)
+        cut |= hidden(view.plan, self.retain) | self._quoted_before(view.plan)
         same = not cut and self._no_reasoning == view.plan.no_reasoning and view.plan.heals
         if same and not any(segment.key[1] == EPHEMERAL for segment in view.segments):
             return view
         plan = without(view.plan, sorted(cut), view.plan.number + 1)
         plan = replace(plan, last=newest_seq(self.history), no_reasoning=self._no_reasoning, heals=True)
         return self._build(plan, view)
+
+    def _quoted_before(self, plan: Plan) -> set[int]:
+        """Return the required entries that only a hand-over quotes, where the next digest is none and may not."""
+        if not self._regrow or self.around.quotes or plan.digest.ledger is None:
+            return set()
+        gaps = [edit for edit in plan.edits if isinstance(edit, Digest)]
+        return {seq for seq in floor_seqs(self.history, quoted=False) if covers(gaps, seq)}
 
     def _build(self, plan: Plan, view: View) -> View:
         return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
@@ -171,10 +182,18 @@ class PlanBuilder:
         if self._edits or self._starved():
             plan = self._view.plan
             edits = self._joined(merge(plan.edits, self._edits))
-            after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history, edits)
+            after = self._summary_after(plan, edits)
             digest = self._digest(plan.digest)
             self._show(self._plan(edits, after, digest))
         return self._view
+
+    def _summary_after(self, plan: Plan, edits: Sequence[Edit]) -> int | None:
+        """Return the entry that the summary follows. A hand-over follows what is kept of the range that it covers, so
+        that nothing older comes behind something newer.
+        """
+        if self._digests.handover:
+            return _before_last_gap(self.history, edits)
+        return plan.summary_after if any(plan.gaps()) else _summary_place(self.history, edits)
 
     def _plan(self, edits: tuple[Edit, ...], after: int | None, digest: DigestContent) -> Plan:
         number, last = self.before.plan.number + 1, newest_seq(self.history)
@@ -285,13 +304,13 @@ class PlanBuilder:
     def drop_native(self) -> None:
         """Let our own digest represent what a provider's block represented, because that is too large now."""
         plan = without_native(self._view.plan)
-        required = floor_seqs(self.history) | self.history.newest_seqs
+        required = floor_seqs(self.history, quoted=self.around.quotes) | self.history.newest_seqs
         required |= {note.first for note in self._view.plan.native.quotes} if self._view.plan.native else set()
         gaps = list(plan.gaps())
         groups = [group for seq in sorted(required) if covers(gaps, seq) and (group := self.history.group_of(seq))]
         shown = {seq for group in groups for seq in group.members if self.history.get(seq) is not None}
         plan = without(plan, sorted(shown), self.before.plan.number + 1)
-        after = _summary_place(self.history, plan.edits)
+        after = self._summary_after(Plan(), plan.edits)
         self._view = self._build(replace(plan, summary_after=after, last=newest_seq(self.history)), self._view)
         self.window = self._window(self.window.prose)
 
@@ -330,8 +349,9 @@ class PlanBuilder:
         covered = before.covered_tokens + sum(window.tokens_of(entry) for group in self._folded for entry in group)
         window.digest = replace(before, covered_tokens=covered)
         kept = [unit.entries for unit in window.units]
-        usual, now = window.usual_allowance(0), window.digest_allowance(0)
-        squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
+        usual, now = window.usual_allowance(0), max(window.digest_allowance(0), self._least())
+        # by a huge result, soon to be cut: what finds no room now is only kept aside
+        squeezed = now < usual * (1.0 if window.digests.handover else 0.5)
         frame = Frame(
             salience=window.salience,
             kept=kept,
@@ -339,8 +359,13 @@ class PlanBuilder:
             budget=window.budget,
             tokens=self._tokens,
         )
-        digest = grow(before, self._folded, covered, frame, options=window.digests, prose=self._finished_prose())
-        return shrink(digest, now, self._tokens) if squeezed else digest
+        write = handover.grow if window.digests.handover else grow
+        digest = write(before, self._folded, covered, frame, options=window.digests, prose=self._finished_prose())
+        return self._shrunk(digest, now) if squeezed else digest
+
+    def _shrunk(self, digest: DigestContent, allowance: int, *, rules_too: bool = False) -> DigestContent:
+        make = shrink if digest.ledger is None else shrinking_handover.shrink
+        return make(digest, allowance, self._tokens, rules_too=rules_too)
 
     def _finished_prose(self) -> DigestLine | None:
         """Return the ready summary once all free groups that it covers have left."""
@@ -357,8 +382,12 @@ class PlanBuilder:
         excess = self.rebuild_and_count() - self.targets.total
         plan = self._view.plan
         if plan.digest.notes:
-            left = max(0, self.window.digest_tokens - excess - _SLACK)
-            self._show(replace(plan, digest=shrink(plan.digest, left, self._tokens, rules_too=rules_too)))
+            left = max(0 if rules_too else self._least(), self.window.digest_tokens - excess - _SLACK)
+            self._show(replace(plan, digest=self._shrunk(plan.digest, left, rules_too=rules_too)))
+
+    def _least(self) -> int:
+        """Return the tokens that a digest keeps until nothing else can be cut."""
+        return int(self.room * _QUOTES) if self._digests.handover else 0
 
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """Join gaps that only entries of an abandoned branch separate; otherwise rewinds would make plans grow."""
@@ -429,3 +458,11 @@ def _summary_place(history: History, edits: Iterable[Edit]) -> int | None:
     if first is not None and any(isinstance(edit, GAPS) and edit.last > first.seq for edit in edits):
         return first.seq
     return history.branch[history.leading - 1] if history.leading else None
+
+
+def _before_last_gap(history: History, edits: Sequence[Edit]) -> int | None:
+    """Return the entry before the newest messages that a digest covers; None if they are the first."""
+    gaps = [edit for edit in edits if isinstance(edit, GAPS)]
+    last = next((edit for edit in reversed(gaps) if isinstance(edit, Digest)), gaps[-1] if gaps else None)
+    at = -1 if last is None else history.branch.position(last.first) - 1
+    return history.branch[at] if at >= 0 else None

@@ -25,7 +25,7 @@ def first_unquotable(history: History, shown: Iterable[Entry]) -> int:
 def _required(history: History) -> Iterator[Entry]:
     """Yield what every view requires, apart from leading system messages and compactions, in order."""
     leading = set(history.leading_seqs)
-    for seq in sorted(floor_seqs(history) - leading):
+    for seq in sorted(floor_seqs(history, quoted=False) - leading):
         entry = history.get(seq)
         if entry is not None and not _is_compaction(entry):
             yield entry

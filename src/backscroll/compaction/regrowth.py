@@ -13,8 +13,9 @@ from backscroll.compaction.reasoning import bound_view, lost_between, reasoning_
 from backscroll.history.branch import Branch
 from backscroll.history.history import Entry, History
 from backscroll.history.log import PlanRecorded
-from backscroll.history.plan import Plan, until, with_restated
+from backscroll.history.plan import Plan, with_restated
 from backscroll.history.ranges import covers, united
+from backscroll.history.rewound_plan import until
 from backscroll.ports import Notification
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.view import View

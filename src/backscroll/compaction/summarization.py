@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from backscroll.errors import ConfigurationError, MessageError
 from backscroll.history.history import Entry
-from backscroll.history.plan import LINES, RANKED, DigestLine, Plan, reference
+from backscroll.history.plan import DETAILS, LINES, RANKED, DigestLine, Plan, reference
 from backscroll.messages import Message, Part, Redact, accept_text, copy_message, read_message
 from backscroll.ports import Ask, BackgroundTask, Operation
 from backscroll.view.escaping import escaped_references
@@ -239,7 +239,7 @@ def checked(order: Order, text: str) -> "Verdict":
         return Verdict(text, 0, 1)
     prose = "\n".join(note.text for note in order.noted if note.kind == "prose")
     users = [note.text for note in order.noted if note.kind in ("user", "rule")]
-    others = [note.text for note in order.noted if note.kind in (*LINES, *RANKED, "turn", "prose")]
+    others = [note.text for note in order.noted if note.kind in (*LINES, *RANKED, *DETAILS, "turn", "prose")]
     last = max(entry.seq for group in order.said for entry in group)
     return verify(text, Evidence(order.said, others, [*users, *of_users(prose)]), before=prose, last=last)
 
@@ -309,9 +309,9 @@ def order_of(
     notes = plan.digest.notes
     summaries = [note for note in notes if note.kind == "prose"]
     after = summaries[-1].last if summaries else -1
-    turns = [note_text(note) for note in notes if note.kind == "turn" and note.last > after]
+    turns = [note_text(note) for note in notes if note.kind in ("turn", *DETAILS) and note.last > after]
     previous = "\n".join([*(note.text for note in summaries), *turns])
-    first = min([groups[0][0].seq, *(note.first for note in notes if note.kind in ("prose", "turn"))])
+    first = min([groups[0][0].seq, *(note.first for note in notes if note.kind in ("prose", "turn", *DETAILS))])
     last = max(entry.seq for group in groups for entry in group)
     return Order(
         lane=lane,

@@ -24,7 +24,7 @@ out, or old ones are worth a batch.
 LEAD = 0.1  # of the room: that much before its trigger a compaction is foreseen
 WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
-SMALL = 2 / 7  # of the room: where a batch is more, compactions come as often, and choose what stays
+SMALL = 1 / 7  # of the room: where a batch is more, compactions come as often, and choose what stays
 NEWEST = 16  # segments of a view among which new results are looked for
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 

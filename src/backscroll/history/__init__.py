@@ -1,6 +1,7 @@
 """What happened: the append-only log of a session, and the state that follows from it.
 
-- `log.py`: the events; `plan.py` what a compaction records
+- `log.py`: the events; `plan.py` what a compaction records; `ledger.py` the facts behind a chronicle; `rewound_plan.py`
+  a plan after a rewind
 - `codec.py`: encodes events; `plan_codec.py` plans; `soundness.py` checks that a decoded event is possible
 - `history.py`: the messages of the current branch; `branch.py` which these are; `groups.py` tool pairs, with
   `group_snapshot.py` for a checkpoint

@@ -37,9 +37,10 @@ from backscroll.history.log import (
     ToolsOffered,
     UsageObserved,
 )
-from backscroll.history.plan import Plan, until
+from backscroll.history.plan import Plan
 from backscroll.history.plan_codec import UTF_8, Body, Fetch, PlanRecords, read_counts, to_json
 from backscroll.history.ranges import SeqRange
+from backscroll.history.rewound_plan import until
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backscroll.history.codec import Codec
+from backscroll.history.ledger import Ledger
 from backscroll.history.log import LaneOpened, LogEvent, PlanRecorded
 from backscroll.history.plan import DigestContent, DigestLine, Plan
 from backscroll.history.plan_codec import UTF_8, to_json
@@ -63,7 +64,8 @@ def visible(plan: Plan) -> Plan:
 
 
 def _visible(digest: DigestContent) -> DigestContent:
-    return replace(digest, weights=(), reserve=(), removed=())
+    ledger = None if digest.ledger is None else Ledger()
+    return replace(digest, weights=(), reserve=(), removed=(), ledger=ledger)
 
 
 def _with_notes(plan: Plan, notes: tuple[DigestLine, ...]) -> Plan:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from backscroll.history.ranges import SeqRange, covers, united, up_to
+from backscroll.history.ledger import Ledger, joined_ledgers
+from backscroll.history.ranges import SeqRange, covers, up_to
 from backscroll.history.recall_wording import RECALL, RecallWording
 from backscroll.tokens.counts import Count, Counts
 
@@ -98,11 +99,16 @@ GAPS = (Truncate, Digest, Native)
 PartEdit = Excerpt | Clear | Restate
 Edit = PartEdit | Truncate | Digest | Native
 
-NoteKind = Literal["user", "pasted", "rule", "turn", "line", "error", "prose", "system", "developer"]
+NoteKind = Literal[
+    "user", "pasted", "rule", "turn", "line", "error", "prose", "system", "developer",
+    "asked", "did", "seen", "said", "report", "note", "state", "file",
+]  # fmt: skip  # one list
 RANKED: tuple[NoteKind, ...] = ("system", "developer")
 """Kinds of digest lines from a message of that role."""
 LINES = ("line", "error")
 """Kinds of digest lines that quote a message; they follow their turn, indented."""
+DETAILS: tuple[NoteKind, ...] = ("asked", "did", "seen", "said", "report", "note")
+"""Kinds of lines in a chronicle below the first line of an entry."""
 
 
 class DigestLine(NamedTuple):
@@ -115,6 +121,11 @@ class DigestLine(NamedTuple):
     that states a rule, word for word; `turn`: what the agent did, in one line; `line` and `error`: a line of a message,
     word for word; `prose`: a model's summary of all these entries, at most one; `system` and `developer`: what a
     message of that role says.
+
+    In a chronicle `user`, `turn` and `prose` may begin an entry, and then cover all of it; `turn` is the rest of a turn
+    whose beginning is elsewhere. `asked`: the question that the user's next words answer; `did`: deeds of the agent;
+    `seen`: what a look-up showed; `said`: what the agent said next to its calls; `report`: its text without calls;
+    `note`: what came with a message. `state` and `file` follow the chronicle.
     """
     text: str
     by: str = ""
@@ -139,6 +150,10 @@ class DigestContent:
     """Numbers of the notes that begin what later compactions appended. A summary writes the notes before each of them
     as if nothing followed.
     """
+    ledger: Ledger | None = None
+    """The facts behind a chronicle. `None`: the notes are no chronicle, but lines as versions before wrote them."""
+    now: tuple[DigestLine, ...] = ()
+    """The state and the files, as they were when the digest was written."""
 
 
 NO_DIGEST = DigestContent((), (), (), 0)
@@ -258,8 +273,7 @@ def same_view(one: Plan, other: Plan) -> bool:
         one.edits == other.edits
         and (one.recall == other.recall or not one.edits)
         and one.summary_after == other.summary_after
-        and one.digest.notes == other.digest.notes
-        and one.digest.begun == other.digest.begun
+        and _same_text(one.digest, other.digest)
         and one.no_reasoning == other.no_reasoning
         and one.native == other.native
         and one.heals == other.heals
@@ -278,10 +292,19 @@ def same_until(one: Plan, other: Plan, last: int) -> bool:
         and (one.recall == other.recall or not edits[0])
         and bare[0] == bare[1]
         and one.native == other.native
-        and one.digest.notes == other.digest.notes
-        and one.digest.begun == other.digest.begun
+        and _same_text(one.digest, other.digest)
         and one.summary_after == other.summary_after
         and one.heals == other.heals
+    )
+
+
+def _same_text(one: DigestContent, other: DigestContent) -> bool:
+    """Return whether both are written alike."""
+    return (
+        one.notes == other.notes
+        and one.begun == other.begun
+        and one.now == other.now
+        and (one.ledger is None) == (other.ledger is None)
     )
 
 
@@ -289,13 +312,13 @@ def newest(plan: Plan) -> int:
     """Return the newest entry that a plan names; -1 if it names none."""
     named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
     named += [] if plan.native is None else [plan.native.after or -1]
-    named += [note.last for note in (*plan.digest.notes, *plan.digest.reserve)]
+    named += [note.last for note in (*plan.digest.notes, *plan.digest.reserve, *plan.digest.now)]
     return max([-1, plan.summary_after or -1, *named])
 
 
 def untold(plan: Plan) -> list[tuple[int, int]]:
     """Return the hidden ranges that the digest has no reference to: truncated ones, and those it had no room for."""
-    referenced = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
+    referenced = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in (*LINES, *DETAILS))
     found: list[tuple[int, int]] = []
     for gap in plan.gaps():
         if isinstance(gap, Native):
@@ -346,10 +369,10 @@ def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     gone = sorted(seqs)
     edits = [piece for edit in plan.edits for piece in _except(edit, gone)]
     native = plan.native if any(isinstance(edit, Native) for edit in edits) else None
-    return replace(plan, edits=tuple(edits), number=number, summary_after=_place_of_summary(plan, edits), native=native)
+    return replace(plan, edits=tuple(edits), number=number, summary_after=place_of_summary(plan, edits), native=native)
 
 
-def _place_of_summary(plan: Plan, edits: Sequence[Edit]) -> int | None:
+def place_of_summary(plan: Plan, edits: Sequence[Edit]) -> int | None:
     """Keep the summary's position while something after it is left out; without that, it might be the last message."""
     after = plan.summary_after
     left_out = any(after is not None and isinstance(edit, GAPS) and edit.last > after for edit in edits)
@@ -374,30 +397,6 @@ def _except(edit: Edit, seqs: Sequence[int]) -> Iterator[Edit]:
                 yield replace(edit, first=before + 1, last=seq - 1)
 
 
-def until(plan: Plan, last: int) -> Plan:
-    """Return the plan without its edits of entries after `last`, which a rewind removed from the branch."""
-    plan = _native_until(plan, last)
-    edits: list[Edit] = []
-    for edit in plan.edits:
-        if not isinstance(edit, GAPS):
-            edits += [edit] if edit.seq <= last else []
-        elif edit.first <= last:
-            edits.append(replace(edit, last=min(edit.last, last)))
-    notes = tuple(note for note in plan.digest.notes if note.last <= last)
-    reserve = tuple(note for note in plan.digest.reserve if note.last <= last)
-    removed = tuple(each for each in plan.digest.removed if each[1] <= last)
-    begun = plan.digest.begun if len(notes) == len(plan.digest.notes) else ()
-    return replace(
-        plan,
-        edits=tuple(edits),
-        summary_after=_place_of_summary(plan, edits),
-        digest=replace(plan.digest, notes=notes, reserve=reserve, removed=removed, begun=begun),
-        no_reasoning=up_to(plan.no_reasoning, last),
-        waited=tuple([call for call in plan.waited if call[0] <= last]),
-        left=tuple([each for each in plan.left if each.seq <= last]),
-    )
-
-
 def with_restated(plan: Plan, before: Plan) -> Plan:
     """Return a plan with those restated results of another one whose earlier results it leaves out as well."""
     found = [edit for edit in before.edits if isinstance(edit, Restate) and hidden(plan, [edit.source])]
@@ -409,30 +408,6 @@ def only_restates(before: Plan, after: Plan) -> bool:
     edits = [[edit for edit in plan.edits if not isinstance(edit, Restate)] for plan in (before, after)]
     same = edits[0] == edits[1] and same_view(before, replace(after, edits=before.edits))
     return same and before.edits != after.edits
-
-
-def _native_until(plan: Plan, last: int) -> Plan:
-    """Return the plan with a native block that a rewind to `last` leaves valid.
-
-    A block that represents later entries as well cannot stay: the view before it comes back, without reasoning. Where
-    only the place of the notes is gone, they follow the block, so the reasoning behind them has another beginning.
-    """
-    native = plan.native
-    if native is None or (native.last <= last and (native.after is None or native.after <= last)):
-        return plan
-    first = next((edit.first for edit in plan.edits if isinstance(edit, Native)), 0)
-    if native.last <= last:
-        bare = united(plan.no_reasoning, [SeqRange(native.last + 1, last)])
-        return replace(plan, native=replace(native, after=None), no_reasoning=bare)
-    bare = united(plan.no_reasoning, [SeqRange(first, last)] if first <= last else [])
-    gaps = [edit for edit in native.edits if isinstance(edit, Digest)]
-    notes, reserve = (
-        tuple([note for note in lines if covers(gaps, note.first) and covers(gaps, note.last)])
-        for lines in (native.digest.notes, native.digest.reserve)
-    )
-    begun = native.digest.begun if len(notes) == len(native.digest.notes) else ()
-    digest = replace(native.digest, notes=notes, reserve=reserve, begun=begun)
-    return replace(plan, edits=native.edits, digest=digest if gaps else NO_DIGEST, no_reasoning=bare, native=None)
 
 
 def without_native(plan: Plan) -> Plan:
@@ -460,6 +435,8 @@ def joined(one: DigestContent, other: DigestContent) -> DigestContent:
         reserve=(*one.reserve, *other.reserve),
         covered_tokens=one.covered_tokens + other.covered_tokens,
         removed=(*one.removed, *other.removed),
+        ledger=joined_ledgers(one.ledger, other.ledger),
+        now=other.now,
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from backscroll.history.ledger import Fact, FactKind, Ledger
 from backscroll.history.plan import (
     NO_DIGEST,
     Clear,
@@ -36,6 +37,7 @@ from backscroll.tokens.counts import Count, Counts, MediaCount
 
 _MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes
+_OF_FACT = 2  # fields of a fact that are always written: its kind and its entry
 
 # Made once: `json.dumps` makes an encoder at each call that names an option. A body never contains itself.
 to_json: Callable[[Any], str] = json.JSONEncoder(
@@ -192,9 +194,10 @@ class PlanRecords:
         return known[1]
 
     def _read_digest(self, body: Body) -> DigestContent:
-        notes, begun = _read_notes(body["notes"]), tuple(body.get("begun", ()))
+        notes, begun, now = _read_notes(body["notes"]), tuple(body.get("begun", ())), _read_notes(body.get("now", ()))
         if self._looking:
-            return DigestContent(notes, (), (), body["told"], begun=begun)
+            ledger = Ledger() if "now" in body else None
+            return DigestContent(notes, (), (), body["told"], begun=begun, ledger=ledger, now=now)
         if "rest" in body:
             body |= _unpacked(body["rest"])  # before format 3 they were not packed
         weights = tuple((word, weight) for word, weight in body["weights"])
@@ -206,6 +209,8 @@ class PlanRecords:
             covered_tokens=body["told"],
             removed=removed,
             begun=begun,
+            ledger=_read_ledger(body),
+            now=now,
         )
 
 
@@ -285,8 +290,31 @@ def _digest(digest: DigestContent) -> Body:
     rest: Body = {"weights": digest.weights, "spare": _written(digest.reserve)}
     if digest.removed:
         rest["removed"] = digest.removed
-    begun = {"begun": digest.begun} if digest.begun else {}
-    return {"notes": _written(digest.notes), "rest": _packed(rest), "told": digest.covered_tokens, **begun}
+    more: Body = {"begun": digest.begun} if digest.begun else {}
+    if digest.ledger is not None:
+        rest["ledger"] = [digest.ledger.last, digest.ledger.root, [_fact(fact) for fact in digest.ledger.facts]]
+        more["now"] = _written(digest.now)
+    return {"notes": _written(digest.notes), "rest": _packed(rest), "told": digest.covered_tokens, **more}
+
+
+def _fact(fact: Fact) -> list[Any]:
+    """Return a fact without the fields at its end that say nothing."""
+    values: list[Any] = list(fact)
+    while len(values) > _OF_FACT and values[-1] in ("", 0, ()):
+        values.pop()
+    return values
+
+
+def _read_ledger(body: Body) -> Ledger | None:
+    if "ledger" not in body:
+        return None
+    last, root, facts = body["ledger"]
+    return Ledger(tuple([_read_fact(*values) for values in facts]), root, last)
+
+
+def _read_fact(kind: FactKind, seq: int = 0, *more: Any) -> Fact:  # versions before left out a 0 too
+    fact = Fact(kind, seq, *more)
+    return fact._replace(names=tuple(fact.names), gone=tuple(fact.gone), marks=tuple(fact.marks))
 
 
 def _written(notes: Iterable[DigestLine]) -> list[Any]:

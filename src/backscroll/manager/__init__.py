@@ -1,6 +1,7 @@
 """The public managers, and the shell that runs the core.
 
-- `async_manager.py`: one manager, from which `docs/write_sync_manager.py` writes the other, `sync_manager.py`
+- `async_manager.py`: one manager; `async_reading.py` what it reads of a session. From them `docs/write_sync_manager.py`
+  writes the other, `sync_manager.py` and `sync_reading.py`
 - `base.py`: what both share
 - `options.py`: the options: names, types and type checks; `options_file.py` options as a file
 - `assembly.py`: builds a session from names and options

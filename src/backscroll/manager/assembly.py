@@ -116,7 +116,7 @@ def _config(
         media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=_compaction(options, budget),
         overhead_tokens=_checked_overhead(options.overhead_tokens),
-        strategies=choose(options.strategies),
+        strategies=choose(options.strategies, mode_named(options.mode).strategies),
         shortens=shortens(options.strategies),
         measure=measurer.measure,
         count=pausing(measurer.count),

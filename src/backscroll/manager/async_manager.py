@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
+from backscroll.manager.async_reading import AsyncReading
 from backscroll.manager.background import Task
-from backscroll.manager.base import ManagerBase
 from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import BackgroundTask
 from backscroll.recall.pages import RecallResult
@@ -14,16 +14,11 @@ from backscroll.recall.tool import answer, tool_definition
 from backscroll.session.append import append
 from backscroll.session.branching import clear, delete, fork, pin, replace, rewind
 from backscroll.session.compact_tool import compact_definition
-from backscroll.session.explain import MessageStatus, explain
-from backscroll.session.open_calls import OpenCall, open_calls
-from backscroll.session.past import get_messages, messages_at, view_at
 from backscroll.session.request import request, undo_compaction
-from backscroll.session.request_log import RequestRecord, RequestSnapshot, get_request, list_requests
 from backscroll.session.store_sync import flush
-from backscroll.session.window_report import WindowReport, window_report
 
 
-class AsyncContextManager(ManagerBase):
+class AsyncContextManager(AsyncReading):
     """Keep a whole conversation and return, before each request, the best view of it that fits the budget.
 
     Safe for concurrent tasks and threads. `async with` closes it at the end. Pass options by name.
@@ -38,23 +33,25 @@ class AsyncContextManager(ManagerBase):
         budget: Input tokens of a request if neither the call nor the provider names a budget; or a `BudgetOptions`,
             which also sets what is kept free of a window, and windows of models. By default the window of `model`
             decides; 200,000 tokens without one.
-        mode: `"standard"`: keep most of what the agent will need. `"lean"`: cost least per request. A mode sets
-            `compact_threshold`, `target_usage`, `protect`, `tool_result_preview` and the room of the digest; options
-            that you give win.
+        mode: `"standard"`: keep most of what the agent will need. `"lean"`: cost least per request. `"handover"`:
+            show a chronicle of turns, the state, the files, and the newest messages whole. A mode sets
+            `compact_threshold`, `target_usage`, `protect`, `tool_result_preview`, what `"auto"` runs and the room of
+            the digest; options that you give win.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1. `None`: by the mode,
-            0.92 or 0.75.
+            0.92, or 0.75 in `"lean"`.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`. `None`: by the
-            mode, 0.55 or 0.35.
+            mode, 0.55, 0.35 or 0.7.
         compact_at: Tokens of a request at which a compaction starts even if the budget is larger; at least 1, below a
             `budget` that is given. `None`: by `compact_threshold` alone.
         compact_to: Tokens of a request at which a compaction ends; below `compact_at`. `None`: by `target_usage`.
-        strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
-            `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order; `"native"` runs
-            first. `None`: only the last resort, which runs when the view would not fit otherwise.
+        strategies: `"auto"` (those of the mode, least harmful first), or a list of names (`"deduplicate"`,
+            `"shorten"`, `"excerpt"`, `"clear"`, `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which
+            run in that order; `"native"` runs first. `None`: only the last resort, which runs when the view would not
+            fit otherwise.
         protect: `Protection(recent, results, first, last, working_set)`: the messages that compaction spares. `None`:
             by the mode.
         tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only the lines
-            of long tool results that matter most. `None`: by the mode; `"standard"` only when a compaction needs it.
+            of long tool results that matter most. `None`: by the mode; in most only when a compaction needs it.
         max_messages: Maximum messages per view, at least 8; older ones are summarized. `None`: no limit.
         clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never
             clear early.
@@ -126,10 +123,6 @@ class AsyncContextManager(ManagerBase):
         """
         return await run_async(self._opened, append(self._session, messages, idempotency_key, strict=self._strict))
 
-    async def open_calls(self) -> list[OpenCall]:
-        """Return the tool calls without a result, oldest first, to run or refuse them after a crash."""
-        return await run_async(self._opened, open_calls(self._session))
-
     async def get_messages_for_request(
         self,
         token_budget: int | None = None,
@@ -170,14 +163,6 @@ class AsyncContextManager(ManagerBase):
         return await run_async(
             self._opened, request(self._session, token_budget, provider, lane, outside=overhead_tokens, tools=tools)
         )
-
-    async def get_messages(self) -> list[dict[str, Any]]:
-        """Return every message of the current branch as it was added. Compaction never changes these.
-
-        Raises:
-            StoreError: The store failed.
-        """
-        return await run_async(self._opened, get_messages(self._session))
 
     async def set_messages(self, messages: Sequence[Any]) -> None:
         """Make the conversation hold these messages: rewind to the common beginning and append the rest.
@@ -273,37 +258,6 @@ class AsyncContextManager(ManagerBase):
         """
         return await run_async(self._opened, undo_compaction(self._session, lane))
 
-    async def history(self, at: int | None = None) -> list[dict[str, Any]]:
-        """Return the messages of the branch, now or at an earlier point.
-
-        Args:
-            at: Number of the message that had just been added at that point. `None`: now.
-
-        Returns:
-            The messages as they were added, oldest first.
-
-        Raises:
-            ReferenceNotFoundError: The session has no message of this number.
-        """
-        operation = get_messages(self._session) if at is None else messages_at(self._session, at)
-        return await run_async(self._opened, operation)
-
-    async def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
-        """Return the lane's view without compacting it, now or at an earlier point.
-
-        Args:
-            at: Number of a message: return the last view that was sent, or would have been, before a message came after
-                it. `None`: the view now.
-            lane: The lane of the view.
-
-        Returns:
-            The messages of the view without ephemeral ones, which are never stored.
-
-        Raises:
-            ReferenceNotFoundError: The session has no message of this number.
-        """
-        return await run_async(self._opened, view_at(self._session, at, lane))
-
     async def rewind(self, to: int) -> None:
         """End the conversation after a message. The log keeps later messages; `recall` by reference finds them.
 
@@ -358,12 +312,13 @@ class AsyncContextManager(ManagerBase):
         limit: int | None = None,
         around: int = 0,
         everywhere: bool = False,
+        outline: bool = False,
     ) -> RecallResult:
         """Return what a view left out, verbatim, or search for it.
 
         Args:
-            ref: A reference: `12`, `12-40`, `12.1`, or the form in a view, `[ref:12]`. A single part is returned byte
-                for byte.
+            ref: A reference: `12`, `12-40`, `12.1`, or the form in a view, `[ref:12]`; or several messages and ranges,
+                `12,15,20-31`. A single part is returned byte for byte.
             query: Words, names or paths to search for in every message ever added. Returns the best passages, each
                 under its reference: first those that the newest view left out, best first, then those that it shows.
             pattern: A regular expression in the syntax of Python's `re` or the package `regex`, without recursion.
@@ -374,6 +329,8 @@ class AsyncContextManager(ManagerBase):
             around: Lines before and after each match of `pattern`, 0 to 50.
             everywhere: Whether `query` searches every session of the store. Each hit names its `session`; recall more
                 of it with a manager of that session. The tool for models never searches other sessions.
+            outline: Whether several messages that are too long for a page are described instead: each in a line or, as
+                far as there is room, in full. `next_ref` goes on. The tool for models asks for it.
 
         Returns:
             A page of text, with `next_offset` if there is more, `hits` of a search and `media` of a message.
@@ -383,7 +340,7 @@ class AsyncContextManager(ManagerBase):
             ConfigurationError: The arguments cannot be combined, or the search takes 2 seconds.
         """
         return await run_async(
-            self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere)
+            self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere, outline)
         )
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
@@ -430,60 +387,6 @@ class AsyncContextManager(ManagerBase):
             return await run_async(self._opened, self._compact_for_model(lane, arguments))
 
         return compact_definition(format), handler
-
-    async def explain(self, lane: str = "main") -> list[MessageStatus]:
-        """Return what happened to each message in the lane's newest view, and why.
-
-        Args:
-            lane: The lane of the view.
-
-        Returns:
-            One `MessageStatus` for each message of the branch, oldest first.
-        """
-        return await run_async(self._opened, explain(self._session, lane))
-
-    async def list_requests(self, start: int = 0, stop: int | None = None) -> list[RequestRecord]:
-        """Return the requests that were made, oldest first.
-
-        A request is stored with the next change of the session or by `aclose`; one made just before a crash is missing.
-
-        Args:
-            start: First position in the session's log to look at. To poll, pass one more than the last known position.
-            stop: Position to stop before. `None`: the end of the log.
-
-        Returns:
-            The records, each with its position, which `get_request` takes.
-        """
-        return await run_async(self._opened, list_requests(self._session, start, stop))
-
-    async def get_request(self, request: int) -> RequestSnapshot:
-        """Return what `get_messages_for_request` returned for an earlier request, and why each message was in it.
-
-        Ephemeral messages, which are never stored, appear as `{"role": ..., "ephemeral": SHA-256}`. The cost grows with
-        the length of the view, counted from the nearest checkpoint.
-
-        Args:
-            request: The position of the request in the log, from `list_requests`.
-
-        Returns:
-            The messages of the request with the reason for each.
-
-        Raises:
-            ReferenceNotFoundError: There is no request at this position.
-        """
-        return await run_async(self._opened, get_request(self._session, request))
-
-    async def window_report(self, lane: str = "main") -> WindowReport:
-        """Return the parts of the lane's window, its largest messages and what a compaction now would do. Changes
-        nothing.
-
-        Args:
-            lane: The lane of the window.
-
-        Returns:
-            The report; all figures in tokens.
-        """
-        return await run_async(self._opened, window_report(self._session, lane))
 
     async def aclose(self) -> None:
         """Store what is buffered, discard a running summary and close what the session holds open.

@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -27,8 +27,9 @@ from backscroll.notices import warn
 from backscroll.ports import Ask, BackgroundTask, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall.pages import RecallResult
 from backscroll.session.compact_tool import answer_compact
+from backscroll.session.deed_record import DeedRecord
 from backscroll.session.request import compact, compact_for_model, trim
-from backscroll.session.state import Write
+from backscroll.session.state import SessionState, Write
 from backscroll.session.store_sync import warm
 from backscroll.session.summaries import begin_summary, summary_made
 from backscroll.session.usage_reports import (
@@ -57,6 +58,7 @@ _DEFAULT_BUDGET, _IN_THE_STORE = BudgetOptions(), StorageOptions()
 T = TypeVar("T")
 Steps = Generator[Operation[Any], Any, T]
 """Operations to run in order; each one acquires and releases the lock."""
+ReadDeeds = Callable[[SessionState, int, Collection[str] | None], Operation[list[DeedRecord]]]
 SystemPrompt = Callable[[], str | Awaitable[str]]
 
 
@@ -87,7 +89,7 @@ class ManagerBase(ABC):
         protect: Protection | None = None,
         tool_result_preview: ToolResultPreview | None = None,
         max_messages: int | None = None,
-        clear_at_least_tokens: int | None = 10_000,
+        clear_at_least_tokens: int | None = 5_000,
         plan_ahead: bool = True,
         overhead_tokens: int | None = None,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
@@ -348,6 +350,10 @@ class ManagerBase(ABC):
             self._recalling = self._recalling or Recalling(self._opened)
             return self._recalling
 
+    def _deeds(self, since: int, kinds: Collection[str] | None) -> Operation[list[DeedRecord]]:
+        deeds: ReadDeeds = yield Ask(_load_deeds, heavy=True)
+        return (yield from deeds(self._session, since, kinds))
+
     def _close_search(self) -> None:
         if self._recalling is not None:
             self._recalling.close()
@@ -355,6 +361,12 @@ class ManagerBase(ABC):
     def _forget_search(self) -> None:
         self._close_search()
         self._recalling = None
+
+
+def _load_deeds() -> ReadDeeds:
+    from backscroll.session.deeds import deeds  # noqa: PLC0415  many sessions ask for none
+
+    return deeds
 
 
 def _warn_of_unused_name(options: ManagerOptions) -> None:

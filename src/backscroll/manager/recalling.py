@@ -33,20 +33,34 @@ class Recalling:
         limit: int | None = None,
         around: int = 0,
         everywhere: bool = False,
+        outline: bool = False,
     ) -> Operation[RecallResult]:
         """Return a page of what is asked for; `AsyncContextManager.recall` describes the arguments."""
         session, count = self._opened.session, self._opened.measurer.tokenizer.count
         page = page_tokens(session, searched=query is not None) if limit is None else limit
         wanted = RecallQuery(
-            ref=ref, query=query, pattern=pattern, lines=lines, offset=offset, limit=page, around=around
+            ref=ref,
+            query=query,
+            pattern=pattern,
+            lines=lines,
+            offset=offset,
+            limit=page,
+            around=around,
+            outline=outline,
         )
         check(wanted)
         if everywhere:
             return (yield from self._elsewhere.recall(wanted, count))
         yield from enter(session)
         in_view = partial(texts_in_view, session)
-        scroll = RecallScope(session.history, partial(fetch, session), in_view, self._opened.compile)
-        return (yield from recall(scroll, self._finder, count, wanted))
+        scroll = RecallScope(
+            history=session.history,
+            fetch=partial(fetch, session),
+            in_view=in_view,
+            compile=self._opened.compile,
+            count=count,
+        )
+        return (yield from recall(scroll, self._finder, wanted))
 
     def close(self) -> None:
         """Close the index. The next query opens it again; pages of earlier ones stay the same."""

@@ -17,19 +17,23 @@
 - `tools.py`       definitions of tools, read and written
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `back_references.py` results that only refer to an earlier one, as their clients write them
+- `prose/`         what people and models write, shortened by its structure
 - `inserted/`      what a user's message holds that its user did not type
 - `shapes.py`      what a new message must be, and what its provider would refuse in it
 - `compactions.py` compactions by a provider: opaque blocks and items, and what a user's function returned of them
 - `rounds.py`      moving result blocks directly behind their calls, as providers require
 - `reasoning.py`   where a model's reasoning is, and the message without it
+- `file_names.py`  the names by which hosts call a file among the arguments of a call
+- `deed_kind.py`   the kinds of deeds
+- `deeds/`         what calls of tools did, and how each ended
 - `statements/`    what users state as facts, and which statement replaces an older one
 - `structure/`     long texts as what they are: JSON, tables, logs, diffs, listings and others
+- `clutter.py`     what hosts and programs add to a result for their own use, and the result without it
 - `recall_lead.py` the words before a reference
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
-Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks, Bedrock Converse, Gemini and Gemini's
-Interactions. They are detected per block, never by a setting, because real histories mix them. Messages are never
-converted from one dialect into another.
+Dialects are detected per block, never by a setting, because real histories mix them. Messages are never converted from
+one dialect into another.
 """
 
 from backscroll.messages.answers import sendable

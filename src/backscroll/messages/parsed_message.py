@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from backscroll.messages.inserted.pieces import Piece, Rank, pieces_of
+from backscroll.messages.inserted.piece import TAG, Piece, Rank
+from backscroll.messages.inserted.pieces import pieces_of
 from backscroll.messages.parts import NO_ID, CallId, Part, Path
 
 SYSTEM_ROLES = ("system", "developer")
@@ -171,6 +172,8 @@ class ParsedMessage:
         own = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
         if self.flags.typed:
             return [Piece("typed", text) for text in own]
+        if len(own) > 1 and any(TAG in text for text in own):
+            own = ["\n".join(own)]  # the template of a command is a block of its own
         return [piece for text in own for piece in pieces_of(_without_files(text))]
 
 

@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "reasoning", "call", "result", "media", "opaque"]
-Form = Literal[
-    "string", "typed", "input", "bare", "value", "arguments", "mapping", "output", "inline", "signature", "fixed"
-]
+Form = Literal["string", "value", "arguments", "mapping", "signature", "fixed"] | Callable[[str], Any]
 Path = tuple[str | int, ...]
 Message = dict[str, Any]
 Block = dict[str, Any]
@@ -111,7 +109,9 @@ class Part(NamedTuple):
     text: str
     """What a model reads of it; empty for media. A call's text is its arguments as compact JSON."""
     form: Form
-    """How a replacement text is put into its place; see `rewriter.replace`."""
+    """How a replacement text is put into its place: as it is, or as a function of its dialect makes a value of it. See
+    `rewriter.replace`.
+    """
     id: CallId | None = None
     """The call's id, for a call, a result, or media inside a result."""
     name: str | None = None

@@ -20,8 +20,6 @@ from backscroll.messages.recall_lead import LEAD
 
 NO_RESULT = "[no result recorded]"
 _LONE = re.compile("[\ud800-\udfff]")
-_PUT: dict[str, Callable[[str], Any]] = {form: put for each in DIALECTS for form, put in each.put.items()}
-_PUT["mapping"] = json.loads
 
 
 def replaceable(reading: ParsedMessage, part: Part) -> bool:
@@ -33,8 +31,8 @@ def replace(message: Message, reading: ParsedMessage, texts: Mapping[int, str]) 
     """Return the message with new texts for the parts numbered in `texts`. Arguments must be given as JSON text."""
     for number, text in texts.items():
         part = reading.parts[number]
-        put = _PUT.get(part.form)
-        message = _put(message, part.path, text if put is None else put(text))
+        made = part.form(text) if callable(part.form) else json.loads(text) if part.form == "mapping" else text
+        message = _put(message, part.path, made)
     return message
 
 

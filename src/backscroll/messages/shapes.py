@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.dialects import CARRIERS, dialect_of_block
-from backscroll.messages.dialects.blocks import is_text
-from backscroll.messages.dialects.gemini import RESPONSES, held, is_content
-from backscroll.messages.dialects.gemini import ROLES as CONTENT_ROLES
+from backscroll.messages.dialects import CARRIERS, DIALECTS, blocks_key, dialect_of_block
+from backscroll.messages.dialects.blocks import described, is_text
+from backscroll.messages.dialects.dialect import nothing
 from backscroll.messages.dialects.openai_chat import is_in_chat
 from backscroll.messages.dialects.response_items import is_envelope
 from backscroll.messages.parsed_message import ParsedMessage
@@ -20,6 +19,7 @@ from backscroll.messages.reader import read_message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _OUTPUT = "append an item of OpenAI's Responses API with its `type` and without a `role`, or the whole response"
+_CHECKS = [(each.detects, each.check) for each in DIALECTS if each.detects is not None and each.check is not nothing]
 
 
 def read_new(message: Message) -> ParsedMessage:
@@ -40,10 +40,13 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         MessageError: No dialect has this shape; the error describes it.
     """
     role = message["role"]
-    if "parts" in message and is_content(message):
-        _check_parts(message, role)
-        _check_calls(reading)
-        return
+    if type(message.get("content")) is not str:
+        for detects, check in _CHECKS:
+            if detects(message):
+                check(message)
+        if blocks_key(message) != "content":
+            _check_calls(reading)
+            return
     if role not in ROLES:
         allowed = ", ".join(ROLES)
         raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {allowed}")
@@ -52,30 +55,10 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
         raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
     _check_content(message, role)
-    if type(message.get("content")) is list:
-        _check_items(message)
     _check_calls(reading)
     if "function_call" in message:
         _check_function_call(message["function_call"])
     _check_answer(message, role, reading)
-
-
-def _check_parts(message: Message, role: str) -> None:
-    """Check a content of Gemini."""
-    if role not in CONTENT_ROLES:
-        allowed = ", ".join(CONTENT_ROLES)
-        raise MessageError(f"the message with `parts` has the role {role!r:.40}; contents of Gemini have {allowed}")
-    parts = message["parts"]
-    if type(parts) is not list or not parts:
-        raise MessageError(f"the {role} message has no `parts`, which Gemini refuses: {_kind(parts)}")
-    for number, part in enumerate(parts):
-        if type(part) is not dict or all(value is None for value in part.values()):
-            raise MessageError(f"parts[{number}] is {_kind(part)}: give an object with a text, a call or other data")
-        if "type" in part:
-            raise MessageError(f"parts[{number}] has a `type`, which no part of Gemini has: use `content` for blocks")
-        found = held(part, RESPONSES)
-        if found is not None and not found[1].get("name"):
-            raise MessageError(f"the response at parts[{number}] has no `name`: give the name of the called function")
 
 
 def _check_content(message: Message, role: str) -> None:
@@ -83,26 +66,8 @@ def _check_content(message: Message, role: str) -> None:
     if content is None or type(content) in (str, list) or role in ("tool", "function"):
         return  # a tool may return any value
     raise MessageError(
-        f"the content of the {role} message is {_kind(content)}: give a text or a list of content blocks"
+        f"the content of the {role} message is {described(content)}: give a text or a list of content blocks"
     )
-
-
-def _kind(value: Any) -> str:
-    if type(value) is dict:
-        return f"a mapping with {', '.join(sorted(map(repr, value)))[:120] or 'no keys'}"
-    return f"{value!r:.60}"
-
-
-def _check_items(message: Message) -> None:
-    """Check the items of the Responses API that a message holds."""
-    if not is_envelope(message):
-        return
-    kinds = [item.get("type") for item in message["content"]]
-    if "compaction_trigger" in kinds:
-        raise MessageError(
-            "the item `compaction_trigger` belongs to one request, as its last item: add it to the view, not to the "
-            "history"
-        )
 
 
 def _check_calls(reading: ParsedMessage) -> None:

@@ -29,6 +29,8 @@ class SearchHit(NamedTuple):
     """The session of `seq`, if several were searched."""
     replaced_by: int | None = None
     """The `seq` of the user's statement that replaces this one. `None`: no such statement was found."""
+    times: int = 1
+    """How often a search found this text; it shows the newest."""
 
 
 class RecallResult(str):
@@ -40,13 +42,20 @@ class RecallResult(str):
     """Matches of a query or pattern; empty for a plain reference."""
     media: tuple[Any, ...]
     """For a plain reference to one message: its images, documents and other media, as the blocks that were added."""
+    next_ref: str | None
+    """The reference with which an outline goes on. `None`: it is no outline, or it has a line for each message."""
 
     def __new__(
-        cls, text: str, next_offset: int | None = None, hits: Sequence[SearchHit] = (), media: Sequence[Any] = ()
+        cls,
+        text: str,
+        next_offset: int | None = None,
+        hits: Sequence[SearchHit] = (),
+        media: Sequence[Any] = (),
+        next_ref: str | None = None,
     ) -> "RecallResult":
         """Create the text with its attributes."""
         made = super().__new__(cls, text)
-        made.next_offset, made.hits, made.media = next_offset, tuple(hits), tuple(media)
+        made.next_offset, made.hits, made.media, made.next_ref = next_offset, tuple(hits), tuple(media), next_ref
         return made
 
 

@@ -122,7 +122,8 @@ class Pool:
         found, shown = [*first, *rest], [known[id(hit)] for hit in seen]
         if not any(each.by_term for each in found):
             found, shown = shown, found
-        return [Ranked(each.hit, each.score) for each in (*found, *shown)][:most]
+        times = Counter(each.hit.text for each in weighed)
+        return [Ranked(each.hit._replace(times=times[each.hit.text]), each.score) for each in (*found, *shown)[:most]]
 
 
 def rank(query: str, candidates: Iterable[Candidate], in_view: Iterable[str], most: int) -> list[Ranked]:

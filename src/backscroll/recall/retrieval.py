@@ -4,20 +4,20 @@ Pages are measured in tokens, so that a recalled text can never overflow the bud
 """
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple, Protocol
 
-from backscroll.errors import ConfigurationError, ReferenceNotFoundError
+from backscroll.errors import ConfigurationError
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks
-from backscroll.history.plan import reference
 from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
 from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
+from backscroll.recall import outline
+from backscroll.recall.entry_texts import alone, checked_part, texts
+from backscroll.recall.found_texts import MOST_NAMED, Found, found_text, listed
 from backscroll.recall.names import storable
 from backscroll.recall.outdated import equals_newest_first, may_state, newest_first
 from backscroll.recall.pages import (
@@ -33,6 +33,7 @@ from backscroll.recall.pages import (
 )
 from backscroll.recall.passages import passages
 from backscroll.recall.ranking import Candidate, Pool, Ranked
+from backscroll.recall.references import Reference, named, parse_all, rest_of
 
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages that are ranked
@@ -45,110 +46,6 @@ _BEFORE = 64  # messages before the first to be indexed, which may hold the call
 _FEW = 20  # messages that are indexed at once without a thread
 _MOST_ANSWERS = 8  # queries whose next pages stay the same
 _ABOUT = 600  # characters of a call by which its result is found: its paths and names, not a whole file it writes
-_REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A parsed reference: an entry, a range of entries, or a part of an entry."""
-
-    first: int
-    last: int
-    part: int | None = None
-
-
-def parse(ref: str | int) -> Reference:
-    """Parse `12`, `12-40` or `12.1`, each also as `ref:...` or `[ref:...]`.
-
-    Raises:
-        ReferenceNotFoundError: It is none of these.
-    """
-    found = _REF.match(str(ref))
-    if not found:
-        raise ReferenceNotFoundError(f"{ref!r:.80} is no reference; they read 12, 12-40 or 12.1, as in [ref:12-40]")
-    first, last = int(found[1]), int(found[2] or found[1])
-    if last < first:
-        raise ReferenceNotFoundError(f"the range {first}-{last} ends before it begins; write {last}-{first}")
-    return Reference(first, last, None if found[3] is None else int(found[3]))
-
-
-def named(history: History, ref: Reference | None) -> list[int]:
-    """Return the `seq`s that a reference names; without one, those of the whole branch.
-
-    Raises:
-        ReferenceNotFoundError: It names none.
-    """
-    branch = history.branch
-    if ref is None:
-        return list(branch.between(0, len(branch)))
-    if ref.first == ref.last:
-        found = [ref.first] if ref.first < history.next_seq else []
-    else:
-        found = list(branch.between(branch.position(ref.first), branch.position(ref.last + 1)))
-    if not found:
-        raise ReferenceNotFoundError(
-            f"nothing is kept under [ref:{ref.first}]; messages 0 to {history.next_seq - 1} are in this session"
-        )
-    return found
-
-
-def checked_part(entry: Entry, part: int | None) -> int | None:
-    """Return the part unchanged.
-
-    Raises:
-        ReferenceNotFoundError: The entry has no such part.
-    """
-    if part is not None and part >= len(entry.reading.parts):
-        last = len(entry.reading.parts) - 1
-        has = f"its parts are {entry.seq}.0 to {entry.seq}.{last}" if last >= 0 else "it has none"
-        raise ReferenceNotFoundError(f"message {entry.seq} has no part {part}: {has}")
-    return part
-
-
-def alone(entry: Entry, part: int | None) -> str | None:
-    """Return the text of the given part, verbatim, or of the only one; None if there are several."""
-    if part is None:
-        shown = [number for number, found in enumerate(entry.reading.parts) if found.readable]
-        if len(shown) != 1:
-            return None
-        part = shown[0]
-    return part_text(entry, part)
-
-
-def texts(entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield the text of entries, part by part, each with a heading."""
-    for entry in entries:
-        for number in range(len(entry.reading.parts)):
-            yield f"{heading(entry, number)}\n{part_text(entry, number)}\n"
-
-
-def part_text(entry: Entry, number: int) -> str:
-    """Return what a model reads of a part. Media and encrypted reasoning are named: their bytes are no text."""
-    part = entry.reading.parts[number]
-    if part.media:
-        return f"({part.media.kind})"
-    return part.readable or ("(encrypted)" if part.text else "")
-
-
-def heading(entry: Entry, number: int) -> str:
-    """Return a heading such as `[ref:12.0] assistant, call read_file`."""
-    part = entry.reading.parts[number]
-    what = f", {part.kind}" if part.kind not in ("text", "result") else ""
-    who = " ".join(filter(None, (entry.reading.role, entry.reading.speaker)))
-    return f"{reference(entry.seq, part=number)} {who}{what}{f' {part.name}' if part.name else ''}"
-
-
-def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield hits as text, passage by passage, each under its reference."""
-    before: tuple[int, int] | None = None
-    known = {entry.seq: entry for entry in entries}
-    for hit in hits:
-        entry = known.get(hit.seq)
-        if entry is not None and before != (hit.seq, hit.part):
-            newer = "" if hit.replaced_by is None else f" (replaced by {reference(hit.replaced_by)})"
-            yield f"{heading(entry, hit.part)}{newer}\n"
-        before = (hit.seq, hit.part)
-        yield f"{hit.text}\n"
 
 
 class Source(NamedTuple):
@@ -215,6 +112,15 @@ class RecallQuery(NamedTuple):
     offset: int
     limit: int
     around: int = 0
+    outline: bool = False
+
+
+class Answer(NamedTuple):
+    """What a query found."""
+
+    hits: list[SearchHit]
+    text: str
+    """What its pages are cut from."""
 
 
 class PagedSearch:
@@ -226,9 +132,9 @@ class PagedSearch:
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self._answers: dict[str, list[SearchHit]] = {}
+        self._answers: dict[str, Answer] = {}
 
-    def find(self, query: str, scroll: "RecallScope", *, again: bool) -> Operation[list[SearchHit]]:
+    def find(self, query: str, scroll: "RecallScope", *, again: bool) -> Operation[Answer]:
         """Find passages, those outside the view first. `again`: return the kept results, if there are any."""
         if again and query in self._answers:
             return self._answers[query]
@@ -242,17 +148,24 @@ class PagedSearch:
         stating = {each.hit.seq for at, each in enumerate(ranked) if may_state(each.hit, among_first=at < MOST_HITS)}
         known = {entry.seq: entry for entry in (yield from scroll.fetch(sorted(stating)))}
         found = equals_newest_first(query, [each.hit for each in ranked], known)
-        found = newest_first(found, known)[:MOST_HITS]
+        hits = newest_first(found, known)[:MOST_HITS]
+        known = {entry.seq: entry for entry in (yield from scroll.fetch(sorted({hit.seq for hit in hits})))}
+        best = [each.hit for each in sorted(ranked, key=lambda each: -each.score)[:MOST_NAMED]]
+        text: str = yield Ask(_written, (Found(hits, best, known), scroll), heavy=True)
         self._answers.pop(query, None)
-        self._answers[query] = found
+        self._answers[query] = Answer(hits, text)
         if len(self._answers) > _MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
-        return found
+        return self._answers[query]
 
     def _look(self, query: str, pool: Pool) -> list[Candidate]:
         candidates = list(itertools.starmap(Candidate, self._search.found(query, _MOST_CANDIDATES)))
         pool.add(candidates)
         return candidates
+
+
+def _written(found: Found, scroll: "RecallScope") -> str:
+    return found_text(found, scroll.in_view())
 
 
 _Turns = dict[int, Sequence[int]]
@@ -309,11 +222,11 @@ class RecallScope(NamedTuple):
     in_view: Callable[[], Iterable[str]]
     """The texts that the model sees now."""
     compile: Callable[[str], Pattern]
+    count: Callable[[str], int]
+    """Counts tokens."""
 
 
-def recall(
-    scroll: RecallScope, finder: PagedSearch, count: Callable[[str], int], wanted: RecallQuery
-) -> Operation[RecallResult]:
+def recall(scroll: RecallScope, finder: PagedSearch, wanted: RecallQuery) -> Operation[RecallResult]:
     """Return one page of the result. The session's lock must be held.
 
     Raises:
@@ -321,18 +234,37 @@ def recall(
         ConfigurationError: An argument is out of range, or the pattern takes too long.
     """
     if wanted.query is not None:
-        hits = yield from finder.find(wanted.query, scroll, again=wanted.offset != 0)
-        return (yield from _shown(hits, scroll, wanted, count))
-    where = None if wanted.ref is None else parse(wanted.ref)
-    seqs, part = named(scroll.history, where), where.part if where else None
+        answer = yield from finder.find(wanted.query, scroll, again=wanted.offset != 0)
+        found = yield from _paged([answer.text], wanted._replace(lines=None), scroll.count)
+        return RecallResult(str(found), found.next_offset, answer.hits)
+    refs = [] if wanted.ref is None else parse_all(wanted.ref)
+    seqs, part = named(scroll.history, refs), refs[0].part if refs else None
     if wanted.pattern is not None:
-        return (yield from _shown((yield from _matches(scroll, seqs, part, wanted)), scroll, wanted, count))
+        return (yield from _shown((yield from _matches(scroll, seqs, part, wanted)), scroll, wanted))
     if len(seqs) == 1:
         (entry,) = yield from scroll.fetch(seqs)
         text = alone(entry, checked_part(entry, part))
         if text is not None:
-            return _with_media((yield from _paged([text], wanted, count)), entry, part)
-    return (yield from _several(scroll, seqs, wanted, count))
+            return _with_media((yield from _paged([text], wanted, scroll.count)), entry, part)
+    found = yield from _several(scroll, seqs, wanted)
+    if wanted.outline and len(seqs) > 1 and wanted.offset == 0 and wanted.lines is None and found.next_offset:
+        return (yield from _outlined(scroll, refs, seqs, wanted)) or found
+    return found
+
+
+def _outlined(
+    scroll: RecallScope, refs: Sequence[Reference], seqs: Sequence[int], wanted: RecallQuery
+) -> Operation[RecallResult | None]:
+    """Return an outline of these messages; `None` where a page is too small for one."""
+    if wanted.limit < outline.LEAST:
+        return None
+    some = seqs[: outline.most_messages(wanted.limit)]
+    entries = yield from scroll.fetch(some)
+    left = len(seqs) - len(some)
+    made = yield Ask(outline.outline, (entries, left, wanted.limit, scroll.count), heavy=True)
+    if made is None:
+        return None
+    return RecallResult(made.text, next_ref=rest_of(refs, seqs[made.shown :]) or None)
 
 
 def check(wanted: RecallQuery) -> None:
@@ -341,7 +273,7 @@ def check(wanted: RecallQuery) -> None:
     Raises:
         ConfigurationError: They do not, or one is out of range.
     """
-    ref, query, pattern, _, offset, limit, around = wanted
+    ref, query, pattern, _, offset, limit, around, _ = wanted
     if ref is None and query is None and pattern is None:
         raise ConfigurationError('recall needs a ref, a query or a pattern, such as "[ref:12]"')
     if query is not None and (ref is not None or pattern is not None):
@@ -380,17 +312,13 @@ def _matches(
     return hits
 
 
-def _shown(
-    hits: Sequence[SearchHit], scroll: RecallScope, wanted: RecallQuery, count: Callable[[str], int]
-) -> Operation[RecallResult]:
-    entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
-    found = yield from _paged(list(show(hits, entries)), wanted._replace(lines=None), count)
+def _shown(hits: Sequence[SearchHit], scroll: RecallScope, wanted: RecallQuery) -> Operation[RecallResult]:
+    entries = {entry.seq: entry for entry in (yield from scroll.fetch(sorted({hit.seq for hit in hits})))}
+    found = yield from _paged(list(listed(hits, entries)), wanted._replace(lines=None), scroll.count)
     return RecallResult(str(found), found.next_offset, hits)
 
 
-def _several(
-    scroll: RecallScope, seqs: Sequence[int], wanted: RecallQuery, count: Callable[[str], int]
-) -> Operation[RecallResult]:
+def _several(scroll: RecallScope, seqs: Sequence[int], wanted: RecallQuery) -> Operation[RecallResult]:
     """Return a page of several messages or parts. Reads no more of them than needed, unless lines have to be
     counted.
     """
@@ -400,7 +328,7 @@ def _several(
         shown, left = shown + some_texts, left - sum(map(len, some_texts))
         if left < 0:
             break
-    found = yield from _paged(shown, wanted, count)
+    found = yield from _paged(shown, wanted, scroll.count)
     if len(seqs) > 1 or wanted.lines is not None:
         return found
     (entry,) = yield from scroll.fetch(seqs)

@@ -7,6 +7,7 @@
 - `branching.py`: rewinds and forks; `past.py` reads earlier states
 - `request.py`: makes views; `lane.py` keeps a view up to date
 - `system_prompt.py`: calls the system prompt factory, and stores each of its texts once
+- `deeds.py`: what the calls of a branch did; `deed_record.py` is one of these
 - `tools.py`: the tools of a request; `open_calls.py` the calls that have no result
 - `compact_tool.py`: the compact tool: its definition, and its answers
 - `summaries.py`: asks for summaries in the background; `natives.py` for providers' own compactions

@@ -350,6 +350,7 @@ class SessionState:
             family=config.family(name),
             count=config.count,
             kept=(protect.first, protect.last),
+            quotes=config.compaction.digest.handover,
             write=config.write,
             binds=config.binds(name),
             media=config.media(name),
@@ -385,7 +386,7 @@ class SessionState:
         config = self.config
         if plan.native is None or (config.compacts(name) and reads_block(config.model(name), plan.native.model)):
             return plan
-        floor = floor_seqs(self.history) | self.history.newest_seqs
+        floor = floor_seqs(self.history, quoted=config.compaction.digest.handover) | self.history.newest_seqs
         groups = [group for seq in floor if (group := self.history.group_of(seq))]
         shown = sorted({seq for group in groups for seq in group.members})
         return without(without_native(plan), shown, plan.number)

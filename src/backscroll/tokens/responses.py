@@ -7,26 +7,18 @@ anthropic 2.12 and google-genai 3.4, and botocore's model of Bedrock's Converse 
 from backscroll.errors import ConfigurationError
 from backscroll.messages.counted import Counted, get, has
 from backscroll.messages.dialects import DIALECTS
-from backscroll.messages.dialects.dialect import nothing
 
-_NAMES = [each.name for each in DIALECTS if each.count_usage is not nothing]
+_COUNTING = [each for each in DIALECTS if each.usage_keys]
+_NAMES = [each.name for each in _COUNTING]
 SUPPORTED = f"{', '.join(_NAMES[:-1])} and {_NAMES[-1]}"
-IN_STREAMS = (
-    'it holds no count of the prompt; of a stream, OpenAI\'s chat counts only with `stream_options={"include_usage": '
-    "True}`, in the last chunk, Responses in `response.completed`, Anthropic in `get_final_message()`, Gemini in the "
-    "last chunk or in `interaction.completed`, and Bedrock in the event `metadata`"
+IN_STREAMS = "it holds no count of the prompt; streams have one at their end: " + "; ".join(
+    f"{each.name} {each.streams_count}" for each in _COUNTING
 )
 """Why a response has no usage, and where a stream has it."""
-_HOLDERS = ("usage", "usage_metadata", "usageMetadata")
-_WRAPPERS = ("response", "message", "metadata", "interaction")
-"""Fields in which events of streams hold a response: OpenAI's `response.completed`, Anthropic's `message_start`,
-Bedrock's `metadata`, Gemini's `interaction.completed`.
-"""
-_RESPONSES = (
-    *("choices", "output", "candidates", "type", "stopReason", "steps", "event_type"),
-    *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"),
-)
-"""Fields that identify a response, or an event of its stream, without usage."""
+_USAGE = frozenset(name for each in _COUNTING for name in each.usage_keys)
+_HOLDERS = tuple(dict.fromkeys(name for each in _COUNTING for name in each.usage_in))
+_WRAPPERS = tuple(name for each in _COUNTING for name in each.response_in)
+_RESPONSES = tuple(name for each in _COUNTING for name in each.response_keys)
 
 
 def read_usage(response: object) -> Counted | None:
@@ -66,19 +58,8 @@ def _usage_of(response: object) -> object:
     return None
 
 
-_PROMPTS = (
-    "prompt_tokens",
-    "input_tokens",
-    "total_input_tokens",
-    "prompt_token_count",
-    "promptTokenCount",
-    "inputTokens",
-)
-_ANSWERS = ("completion_tokens", "output_tokens", "total_token_count", "totalTokenCount", "outputTokens")
-
-
 def _is_usage(value: object) -> bool:
-    return any(has(value, name) for name in (*_PROMPTS, *_ANSWERS))
+    return any(has(value, name) for name in _USAGE)
 
 
 def _unknown(response: object, more: str = "") -> ConfigurationError:

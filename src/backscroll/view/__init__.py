@@ -6,6 +6,7 @@
 - `segment.py`: a piece of a view: what belongs together in it, with its place
 - `group_rendering.py`: a group with its edits as messages; `group_weight.py` their tokens and media
 - `rendering.py`: the texts of a view's own messages and edits
+- `chronicle.py`: the text of a chronicle, of the state and of the files
 - `escaping.py`: keeps text from imitating a view's own notation
 - `text_weights.py`: the weights of the texts that a view adds, kept with its plan
 - `tool_pairs.py`: rejects what a provider would reject

@@ -19,7 +19,7 @@ class HandedOut(NamedTuple):
     settled: int
     """How many of them, from the first on, were in the view when the newest plan was made."""
     lines: tuple[int, ...]
-    """Indexes of Backscroll's own lines in the user's role, which only separate roles."""
+    """Indexes of Backscroll's own messages in the user's role: hand-overs, and lines that only separate roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class RenderContext:
     count: Callable[[str], Count]
     kept: tuple[int, int] = (0, 0)
     """Messages at the beginning and at the end that never leave a view."""
+    quotes: bool = False
+    """Whether the digest quotes the user's messages, so that views need not show the first and the last one."""
     write: Callable[[HandedOut], list[Message]] | None = None
     """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
     conversion.

@@ -11,6 +11,7 @@ from functools import lru_cache
 from backscroll.history.history import Entry
 from backscroll.history.plan import (
     LINES,
+    DigestContent,
     DigestLine,
     Excerpt,
     Gap,
@@ -27,6 +28,7 @@ from backscroll.messages.parts import CallId, Message, Part, Path
 from backscroll.messages.rewriter import NO_RESULT, clip_arguments, clip_text, mask_arguments, replace
 from backscroll.messages.same_data import once
 from backscroll.tokens.counts import Count, Counts
+from backscroll.view.chronicle import digest_lines
 from backscroll.view.escaping import escaped, flush_left
 
 Edits = Mapping[int, Sequence[PartEdit]]
@@ -79,10 +81,13 @@ def clipped(
         return clip_arguments(part.text, head, tail, ref, lead)
     if not structure:
         return clip_text(part.text, head, tail, ref, between, lead=lead)
+    from backscroll.messages.clutter import TIDY, tidied  # noqa: PLC0415  as the next one
     from backscroll.messages.structure import JSON, LINE_KINDS, cut_json, cut_lines  # noqa: PLC0415  many views cut none
 
     if structure == JSON and (found := cut_json(part.text, head, tail, between, ref, lead=lead)) is not None:
         return found
+    if structure == TIDY:
+        return tidied(part.text, between, ref, lead=lead)
     if structure in LINE_KINDS:
         return cut_lines(part.text, head, tail, between, ref, kind=structure, lead=lead)
     return clip_text(part.text, head, tail, ref, between, lead=lead)
@@ -170,12 +175,19 @@ def summary_text(plan: Plan, ranges: Sequence[tuple[int, int]] | None = None) ->
     """
     ranges = untold(plan) if ranges is None else ranges
     lines = [f"<summary>\nEarlier messages are compacted here to fit the token budget.{plan.recall.offer}"]
-    lines += note_texts(plan.digest.notes, plan.digest.begun)
+    lines += digest_texts(plan.digest)
     if len(ranges) > _LISTED_RANGES:
         ranges = [(ranges[0][0], ranges[-1][1])]
     if ranges:
         lines.append(f"Left out: {', '.join(reference(first, last) for first, last in ranges)}.")
     return "\n".join([*lines, "</summary>"])
+
+
+def digest_texts(digest: DigestContent) -> list[str]:
+    """Write a digest as a summary shows it: as a chronicle with state and files, or as older versions did."""
+    if digest.ledger is None:
+        return note_texts(digest.notes, digest.begun)
+    return digest_lines(digest.notes, digest.now)
 
 
 def native_text(plan: Plan) -> str:

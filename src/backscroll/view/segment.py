@@ -1,6 +1,6 @@
 """A piece of a view: what belongs together in it, with its place."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from backscroll.history.groups import MessageGroup
@@ -55,6 +55,16 @@ class Segment:
     """The text, if Backscroll added it."""
     heals: tuple[tuple[int, HealRule], ...] = ()
     """Which of its entries are healed, by `seq`, and the rule of each."""
+
+    def own_user_lines(self) -> Iterator[int]:
+        """Yield the indexes, in `View.messages`, of its messages that Backscroll wrote in the user's role."""
+        behind = self.start
+        if self.separator is not None:
+            behind += 1
+            if self.separator["role"] == "user":
+                yield self.start
+        if self.text is not None and self.messages[0]["role"] == "user":
+            yield behind
 
     def again(self, group: MessageGroup) -> "Segment":
         """Return the segment of an unchanged group for another view, where its place is not known yet."""

@@ -18,7 +18,7 @@ from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, paired,
 from backscroll.messages.dialects import ROLES, dialect_of
 from backscroll.messages.heal_rules import HealRule
 from backscroll.messages.healing import encodable
-from backscroll.messages.rewriter import must_alternate, plain, shape_among
+from backscroll.messages.rewriter import plain, shape_among
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
@@ -29,7 +29,7 @@ from backscroll.view.group_rendering import render_group, state_of
 from backscroll.view.group_weight import estimate_entries, media_of_entries
 from backscroll.view.lane_groups import LaneGroups, not_loaded
 from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NATIVE, NOTES, PROMPT, SUMMARY, Key, Segment, settled
-from backscroll.view.separation import cut_off_at, only_system
+from backscroll.view.separation import between, cut_off_at, role_of_handover
 from backscroll.view.text_weights import weight_in, with_weights
 from backscroll.view.tool_pairs import check_group
 
@@ -228,11 +228,7 @@ class View:
         write = self._around.write
         if write is None:
             return messages
-        lines = [
-            segment.start
-            for segment in self.segments
-            if segment.separator is not None and segment.separator["role"] == "user"
-        ]
+        lines = [at for segment in self.segments for at in segment.own_user_lines()]
         return write(HandedOut(messages, settled(self.segments, self.plan), tuple(lines)))
 
     def _take(self, history: History, entry: Entry, old: dict[Key, Segment]) -> None:
@@ -340,7 +336,9 @@ class View:
             return self._beginning(segment, role, gap)
         if previous.key[2] in NATIVE:
             return None, NOTHING  # what is kept directly follows the block
-        text = self._between(previous, segment, gap) if previous.speaker == role else None
+        text = None
+        if previous.speaker == role:
+            text = between(self.segments, previous, segment, gap, history=self._history, plan=self.plan)
         return self._line(segment, role, text)
 
     def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> _Line:
@@ -360,23 +358,6 @@ class View:
             return old, segment.separator_estimate
         segment.separator_text = text
         return plain("assistant" if role == "user" else "user", text, like or segment.messages[0]), self._weigh(text)
-
-    def _between(self, previous: Segment, segment: Segment, gap: Gap | None) -> str | None:
-        """Return the text between two segments of one role; None if they were consecutive in the history as well."""
-        if gap:
-            return rendering.gap_line(gap)
-        if previous.key[1] == SUMMARY:
-            return rendering.gap_line(list(self.plan.gaps())[-1])
-        if previous.group and previous.group.open_calls and (self.plan.heals or not previous.state[2]):
-            return rendering.ELSEWHERE_LINE if self.plan.heals else rendering.NO_RESULT_LINE
-        if self.plan.heals and must_alternate(previous.messages[-1], segment.messages[0]):
-            return rendering.ELSEWHERE_LINE
-        if not previous.entries or not segment.entries:
-            return None
-        if previous.messages[-1]["role"] == "system":
-            return rendering.ELSEWHERE_LINE  # behind the line that precedes a system message
-        low, high = sorted((previous.entries[-1].seq, segment.entries[0].seq))
-        return None if only_system(self._history, self.plan, low, high) else rendering.ELSEWHERE_LINE
 
     def _segment(self, history: History, entry: Entry, old: dict[Key, Segment]) -> Segment:
         """Make the segment of this entry's group."""
@@ -453,10 +434,14 @@ class View:
         after = self.plan.summary_after
         if after is None and history.leading:
             after = history.branch[history.leading - 1]
-        like = shape_among(segment.messages[0] for segment in segments if segment.group and segment.messages)
+        handed = self.plan.digest.ledger is not None
+        begun = (segment.messages[0] for segment in segments if segment.group and segment.messages)
+        like = shape_among(each for each in begun if not handed or each["role"] not in SYSTEM_ROLES)
         ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
         text = rendering.summary_text(self.plan, ranges)
-        summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
+        key: Key = (-1 if after is None else after, SUMMARY, 0)
+        role = role_of_handover(segments, key) if handed else "assistant"
+        summary = self._synthetic(key, role, text, like, old)
         self.summary_tokens = summary.estimate.upper
         segments.append(summary)
 

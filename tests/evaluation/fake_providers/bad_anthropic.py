@@ -1,34 +1,37 @@
 """For each rule of the Messages API a request that only this rule refuses, and the text of its error."""
 
+from collections.abc import Iterator
+from typing import Any
+
 GO = {"role": "user", "content": "Go."}
 HALF = "a\ud83d"
 
 
-def text(words):
+def text(words: Any) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def says(*blocks):
+def says(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def user(*blocks):
+def user(*blocks: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
-def use(known, given=None):
+def use(known: str, given: Any = None) -> dict[str, Any]:
     return {"type": "tool_use", "id": known, "name": "read", "input": {} if given is None else given}
 
 
-def result(known, content="42"):
+def result(known: str, content: Any = "42") -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": known, "content": content}
 
 
-def search(known="s", kind="server_tool_use"):
+def search(known: str = "s", kind: str = "server_tool_use") -> dict[str, Any]:
     return {"type": kind, "id": known, "name": "web_search", "input": {}}
 
 
-def found(known="s", kind="web_search_tool_result"):
+def found(known: str = "s", kind: str = "web_search_tool_result") -> dict[str, Any]:
     return {"type": kind, "tool_use_id": known, "content": []}
 
 
@@ -89,7 +92,7 @@ BAD = {
     "prefill": [([GO, DONE], "The conversation must end with a user message")],
 }
 """By rule: messages, and what the error says."""
-OPTIONS = {
+OPTIONS: dict[str, list[tuple[dict[str, Any], str]]] = {
     "top": [({"foo": 1}, "Extra inputs")],
     "thinking": [({"thinking": {"type": "loud"}}, "does not match any of the expected tags")],
     "empty-texts": [({"system": [text("")]}, "system: text content blocks must be non-empty")],
@@ -110,11 +113,11 @@ OPTIONS = {
 """By rule: other fields of a request."""
 
 
-def bad_requests():
+def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """Yield rule, request and text."""
     for rule, cases in BAD.items():
         for messages, expected in cases:
             yield rule, {"messages": messages}, expected
-    for rule, cases in OPTIONS.items():
-        for fields, expected in cases:
+    for rule, others in OPTIONS.items():
+        for fields, expected in others:
             yield rule, {"messages": [GO], **fields}, expected

@@ -1,29 +1,32 @@
 """For each rule of Converse a request that only this rule refuses, and the text of its error."""
 
+from collections.abc import Iterator
+from typing import Any
+
 TOOLS = {"tools": [{"toolSpec": {"name": "read", "inputSchema": {"json": {"type": "object"}}}}]}
 
 
-def text(words):
+def text(words: str) -> dict[str, Any]:
     return {"text": words}
 
 
-def user(*blocks):
+def user(*blocks: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
-def said(*blocks):
+def said(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def use(known, given=None, **fields):
+def use(known: str, given: Any = None, **fields: Any) -> dict[str, Any]:
     return {"toolUse": {"toolUseId": known, "name": "read", "input": {} if given is None else given, **fields}}
 
 
-def result(known, *content, **fields):
+def result(known: str, *content: Any, **fields: Any) -> dict[str, Any]:
     return {"toolResult": {"toolUseId": known, "content": list(content) or [{"text": "42"}], **fields}}
 
 
-def thought(words="Hm.", **fields):
+def thought(words: str = "Hm.", **fields: Any) -> dict[str, Any]:
     return {"reasoningContent": {"reasoningText": {"text": words, **fields}}}
 
 
@@ -91,18 +94,18 @@ BAD = {
     "prefill": [([GO, DONE], "must end with a user message")],
 }
 """By rule: messages, and what the error says."""
-OPTIONS = {
+OPTIONS: dict[str, list[tuple[dict[str, Any], str]]] = {
     "blank": [({"system": [text(" ")]}, r"SystemContentBlock object at system\.0 is blank")],
     "tool-config": [({"messages": [GO, said(use("a")), user(result("a"))], "toolConfig": {}}, "toolConfig field")],
 }
 """By rule: other fields of a request."""
 
 
-def bad_requests():
+def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """Yield rule, request and text."""
     for rule, cases in BAD.items():
         for messages, expected in cases:
             yield rule, {"messages": messages, "toolConfig": TOOLS}, expected
-    for rule, cases in OPTIONS.items():
-        for fields, expected in cases:
+    for rule, others in OPTIONS.items():
+        for fields, expected in others:
             yield rule, {"messages": [GO], **fields}, expected

@@ -1,28 +1,31 @@
 """For each rule of chat completions a request that only this rule refuses, and the text of its error."""
 
+from collections.abc import Iterator
+from typing import Any
+
 GO = {"role": "user", "content": "Go."}
 
 
-def ask(*ids, **fields):
+def ask(*ids: Any, **fields: Any) -> dict[str, Any]:
     """An answer that calls."""
     calls = [{"id": known, "type": "function", "function": {"name": "read", "arguments": "{}"}} for known in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls, **fields}
 
 
-def asks_with(arguments):
+def asks_with(arguments: Any) -> dict[str, Any]:
     function = {"name": "read", "arguments": arguments}
     return {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function", "function": function}]}
 
 
-def gave(known, content="42", **fields):
+def gave(known: str, content: Any = "42", **fields: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": known, "content": content, **fields}
 
 
-def says(words, **fields):
+def says(words: Any, **fields: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": words, **fields}
 
 
-def text(words):
+def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
@@ -93,7 +96,7 @@ TOOLS = {
 """By rule: tools of a request whose messages are good."""
 
 
-def bad_requests():
+def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """Yield rule, request and text."""
     for rule, cases in BAD.items():
         for messages, expected in cases:

@@ -1,23 +1,26 @@
 """For each rule of `generateContent` a request that only this rule refuses, and the text of its error."""
 
+from collections.abc import Iterator
+from typing import Any
+
 GO = {"role": "user", "parts": [{"text": "Go."}]}
 SIGNED = {"thoughtSignature": "skip_thought_signature_validator"}
 COUNT = "number of function response parts is equal to the number of function call parts"
 
 
-def user(*parts):
+def user(*parts: Any) -> dict[str, Any]:
     return {"role": "user", "parts": list(parts)}
 
 
-def model(*parts):
+def model(*parts: Any) -> dict[str, Any]:
     return {"role": "model", "parts": list(parts)}
 
 
-def call(name="read", args=None, **fields):
+def call(name: str = "read", args: Any = None, **fields: Any) -> dict[str, Any]:
     return {"functionCall": {"name": name, "args": {} if args is None else args}, **SIGNED, **fields}
 
 
-def response(name="read", given=None):
+def response(name: str = "read", given: Any = None) -> dict[str, Any]:
     return {"functionResponse": {"name": name, "response": {"output": "42"} if given is None else given}}
 
 
@@ -62,7 +65,7 @@ BAD = {
 """By rule: contents, and what the error says."""
 
 
-def bad_requests():
+def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """Yield rule, request and text."""
     for rule, cases in BAD.items():
         for contents, expected in cases:

@@ -1,22 +1,25 @@
 """For each rule of the Interactions API a request that only this rule refuses, and the text of its error."""
 
+from collections.abc import Iterator
+from typing import Any
 
-def step(kind, *texts):
+
+def step(kind: str, *texts: Any) -> dict[str, Any]:
     return {"type": kind, "content": [{"type": "text", "text": text} for text in texts]}
 
 
-def call(name="c", arguments=None):
+def call(name: str = "c", arguments: Any = None) -> dict[str, Any]:
     return {"type": "function_call", "id": name, "name": "read", "arguments": {} if arguments is None else arguments}
 
 
-def result(name="c", given="42"):
+def result(name: str = "c", given: Any = "42") -> dict[str, Any]:
     return {"type": "function_result", "call_id": name, "name": "read", "result": given}
 
 
 GO, DONE = step("user_input", "Go."), step("model_output", "Done.")
 SEARCH = {"type": "google_search_call", "id": "s", "arguments": {"queries": ["red"]}, "signature": "c2ln"}
 FOUND = {"type": "google_search_result", "call_id": "s", "result": [], "signature": "c2ln"}
-BAD = {
+BAD: dict[str, Any] = {
     "surrogates": [([step("user_input", "a\ud83d")], "Invalid JSON payload")],
     "given": [([], "input is not specified")],
     "types": [([GO, {**DONE, "type": "model_thinking"}, GO], "no type of a step")],
@@ -53,7 +56,7 @@ BAD = {
 """By rule: steps, and what the error says."""
 
 
-def bad_requests():
+def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """Yield rule, request and text."""
     for rule, cases in BAD.items():
         for steps, expected in cases:

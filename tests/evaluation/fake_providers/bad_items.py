@@ -1,23 +1,26 @@
 """For each rule of the Responses API a request that only this rule refuses, and the text of its error."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from tests.evaluation.fake_providers.talks import items
 
 GO = {"role": "user", "content": "Go."}
 
 
-def call(known="a", arguments="{}"):
+def call(known: str = "a", arguments: Any = "{}") -> dict[str, Any]:
     return {"type": "function_call", "call_id": known, "name": "read", "arguments": arguments}
 
 
-def output(known="a", words="42"):
+def output(known: str = "a", words: Any = "42") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": known, "output": words}
 
 
-def says(*parts):
+def says(*parts: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(parts)}
 
 
-def lone_reasoning(fake):
+def lone_reasoning(fake: Any) -> dict[str, Any]:
     """A request whose answer was cut behind its reasoning."""
     made = items(fake)
     return {**made.request, "input": made.items[:2]}
@@ -25,7 +28,7 @@ def lone_reasoning(fake):
 
 COMPUTER = {"type": "computer_call", "id": "cu", "call_id": "c", "status": "completed", "pending_safety_checks": []}
 UPDATE = {"type": "configuration_update", "reasoning": {}}
-BAD = {
+BAD: dict[str, Any] = {
     "surrogates": [([{**GO, "content": "a\ud83d"}], "could not parse the JSON body")],
     "fields": [
         ([{**GO, "metadata": {}}], r"Unknown parameter: 'input\[0\]\.metadata'"),
@@ -55,19 +58,19 @@ BAD = {
     ],
 }
 """By rule: items, and what the error says."""
-OPTIONS = {
+OPTIONS: dict[str, list[tuple[dict[str, Any], str]]] = {
     "tools": [({"tools": [{"type": "function"}]}, r"'tools\[0\]\.name'")],
     "options": [({"temperature": 1}, "Unsupported parameter: 'temperature'")],
 }
 """By rule: other fields of a request."""
 
 
-def updated_before_a_compaction(fake):
+def updated_before_a_compaction(fake: Any) -> dict[str, Any]:
     item = fake.compact(input=[GO])["output"][-1]
     return {"input": [GO, UPDATE, item, GO]}
 
 
-def bad_requests():
+def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """Yield rule, request or a function of the fake that makes it, and text."""
     for rule, cases in BAD.items():
         for given, expected in cases:

@@ -2,6 +2,7 @@
 
 import base64
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ class Turns:
 
     def __init__(self, **options):
         self.fake = FakeGemini(replies=steps(), **options)
-        self.contents = [deepcopy(GO)]
+        self.contents: list[Any] = [deepcopy(GO)]
 
     def send(self):
         response = self.fake.generate_content(contents=deepcopy(self.contents))

@@ -1,6 +1,7 @@
 """The Responses API: what removes reasoning, what is refused, and what compaction keeps."""
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_unchanged_prefix_keeps_reasoning(made, name):
 
 
 def test_cache_breakpoints_are_no_part_of_the_prefix(made):
-    part = {"type": "input_text", "text": "More."}
+    part: dict[str, Any] = {"type": "input_text", "text": "More."}
     made.items.append({"role": "user", "content": [part]})
     made.send()
     made.items.append(GO)

@@ -3,6 +3,8 @@
 So no example is refused by two rules, and no rule is without an example.
 """
 
+from typing import Any
+
 import pytest
 
 from backscroll.evaluation.fake_providers import (
@@ -30,7 +32,7 @@ from tests.evaluation.fake_providers import (
 )
 from tests.evaluation.fake_providers.talks import replies
 
-FAKES = {
+FAKES: dict[str, Any] = {
     "anthropic": (FakeAnthropic, "create", anthropic_rules.RULES, bad_anthropic),
     "responses": (FakeOpenAIResponses, "create", openai_rules.RULES, bad_items),
     "chat": (FakeOpenAIChat, "create", chat_rules.RULES, bad_chat),

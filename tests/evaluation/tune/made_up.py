@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from backscroll.evaluation.compare.jobs import Job, Row, Source
 from backscroll.evaluation.compare.pricing import TARIFFS
@@ -23,7 +24,7 @@ OUTCOME: Outcome = replace(
 """What a replay gives where the test makes up nothing else."""
 
 
-def task(goal="cost", **more):
+def task(goal: Any = "cost", **more: Any) -> Task:
     return Task(goal, 32_000, TARIFFS["anthropic"], **more)
 
 

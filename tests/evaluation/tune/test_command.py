@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -111,17 +112,17 @@ def test_tune_prices_other_than_the_defaults_are_written():
 
 
 def printed(tuned, given, width):
-    console = Console(file=StringIO(), width=width)
+    console = Console(file=(shown := StringIO()), width=width)
     for item in tables(tuned, given, every=True):
         console.print(item)
-    return console.file.getvalue()
+    return shown.getvalue()
 
 
 @pytest.mark.parametrize("goal", list(GOALS))
 def test_tune_tables_fit_and_hold_both_halves(goal):
     given = task(goal, margin=0.5, trials=6)
     replays = Replays(cheaper_by({"mode lean": 0.2, "target_usage 0.25": 0.1}, {"mode lean": -0.1}))
-    tuned = tune(conversations(20), given, replays)
+    tuned: Any = tune(conversations(20), given, replays)
     for width in (60, 80, 200):
         text = printed(tuned, given, width)
         assert max(map(len, text.splitlines())) <= width

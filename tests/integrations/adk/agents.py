@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from google.adk.agents import LlmAgent, RunConfig
-from google.adk.agents.run_config import StreamingMode
+from google.adk.agents.run_config import StreamingMode  # type: ignore[attr-defined]  # it is documented there
 from google.adk.apps import App
 from google.adk.events import Event
 from google.adk.models import BaseLlm

@@ -11,6 +11,7 @@ from google.genai import types
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, running
 from tests.integrations.adk.scripted import Scripted, as_gemini, text_of, work, work_with_ids
+from tests.present import present
 
 OTHERS = ("streamed", "with ids")
 WAYS = pytest.mark.parametrize("way", ["whole", *(pytest.param(way, marks=pytest.mark.long) for way in OTHERS)])
@@ -36,7 +37,7 @@ def test_each_request_passes_the_gate(way):
 @WAYS
 def test_the_history_is_whole(way):
     _, run = done(way)
-    parts = [part for content in run.contents for part in content.parts]
+    parts = [part for content in run.contents for part in content.parts or ()]
     assert [part.text for part in parts if part.text] == [
         each for turn in range(3) for each in (world.asked(turn), world.text_at(turn * world.TURN + world.TURN - 1))
     ]
@@ -44,7 +45,7 @@ def test_the_history_is_whole(way):
     assert called == [(call.name, call.arguments) for at in range(world.STEPS) for call in world.calls_at(at)]
     answers = [part.function_response for part in parts if part.function_response]
     for (name, given), answer in zip(called, answers, strict=True):
-        assert name != "order" or answer.response == {"result": world.order(given["number"])}
+        assert name != "order" or answer.response == {"result": world.order(present(given)["number"])}
 
 
 @WAYS
@@ -71,9 +72,9 @@ def test_changed_contents_share_the_unchanged_parts(way):
     (model, run), changed = done(way), 0
     for request, given in zip(model.requests, run.recorder.given, strict=True):
         own = {id(content) for content in given}
-        parts = {id(part) for content in given for part in content.parts}
-        texts = {str(part) for content in given for part in content.parts}
-        for part in (part for content in request if id(content) not in own for part in content.parts):
+        parts = {id(part) for content in given for part in content.parts or ()}
+        texts = {str(part) for content in given for part in content.parts or ()}
+        for part in (part for content in request if id(content) not in own for part in content.parts or ()):
             changed += 1
             assert id(part) in parts or str(part) not in texts
     assert changed
@@ -96,8 +97,8 @@ def test_no_request_is_over_the_budget(way):
 @WAYS
 def test_the_model_recalls_what_was_left_out(way):
     _, run = done(way)
-    responses = [part.function_response for content in run.contents for part in content.parts]
-    recalled = [each.response["result"] for each in responses if each is not None and each.name == "recall"]
+    responses = [part.function_response for content in run.contents for part in content.parts or ()]
+    recalled = [present(each.response)["result"] for each in responses if each is not None and each.name == "recall"]
     assert len(recalled) == 3
     assert all(world.order(0) in answer for answer in recalled)
 

@@ -9,6 +9,8 @@ from backscroll.evaluation.fake_providers import FakeInteractions, reply
 from tests.integrations.adk.agents import Running, agent_of, plugin_of
 from tests.integrations.clients.provider_server import serving
 
+pytestmark = pytest.mark.frameworks
+
 STEPS, TURNS = 8, 3
 
 
@@ -34,7 +36,7 @@ def streamed(request):
 @pytest.fixture
 def server(monkeypatch, streamed):
     """Streamed, it sends no summaries of thoughts: with one, the framework loses the signature."""
-    thought = () if streamed else "I think."
+    thought: Any = () if streamed else "I think."
     with serving(FakeInteractions(replies=answers(thought)).create) as served:
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", served.url)
         monkeypatch.setenv("GEMINI_API_KEY", "k")

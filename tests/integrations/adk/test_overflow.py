@@ -13,6 +13,8 @@ from backscroll.integrations.overflow_retry import MOST_REJECTIONS
 from tests.integrations.adk.agents import Running, plugin_of, running
 from tests.integrations.adk.scripted import Overflow, Scripted, chat, text_of
 
+pytestmark = pytest.mark.frameworks
+
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 REFUSALS = pytest.mark.filterwarnings("ignore:the provider refused a request")
 
@@ -65,7 +67,7 @@ class Insists(Scripted):
 @REFUSALS
 @pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)], ids=["whole", "streamed"])
 def test_too_many_refusals_end_in_an_error(stream):
-    model = Insists(chat)
+    model = Insists(chat)  # type: ignore[call-arg, arg-type]  # `Scripted` has its own
     run = running(model, plugin=plugin_of(budget=40_000, compact_threshold=0.99, target_usage=0.98))
     asyncio.run(run.remember(f"message {at} " + "as you say " * 80 for at in range(100)))
     with pytest.raises(RequestTooLargeError, match="24 times in a row"):
@@ -108,7 +110,7 @@ class BreaksOff(Scripted):
 
 
 def test_what_was_handed_on_is_not_sent_again():
-    model = BreaksOff(chat)
+    model = BreaksOff(chat)  # type: ignore[call-arg, arg-type]  # likewise
     run = running(model)
     with pytest.raises(Overflow):
         run.say("hello", stream=True)
@@ -129,7 +131,7 @@ class Connection(Scripted):
 
 
 def test_a_reader_may_leave_a_stream():
-    model = Connection(chat)
+    model = Connection(chat)  # type: ignore[call-arg, arg-type]  # likewise
     run = running(model)
 
     async def leave() -> None:

@@ -11,6 +11,8 @@ from tests.integrations.adk.bound import gemini
 from tests.integrations.adk.scripted import as_gemini
 from tests.integrations.thinking import thinker
 
+pytestmark = pytest.mark.frameworks
+
 
 def worked(model: Any, budget: int, **options: Any) -> Running:
     plugin = plugin_of(budget=budget)

@@ -10,7 +10,7 @@ from google.adk.apps.app import EventsCompactionConfig
 from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
-from google.adk.tools import google_search
+from google.adk.tools.google_search_tool import google_search
 from google.genai import types
 from pydantic import BaseModel
 
@@ -84,7 +84,7 @@ class Speaks(Scripted):
 
 
 def test_a_live_connection_is_passed_on_with_a_warning():
-    model = Speaks(chat)
+    model = Speaks(chat)  # type: ignore[call-arg, arg-type]  # `Scripted` has its own
 
     async def connect() -> Any:
         async with plugin_of().model(model).connect(LlmRequest()) as connection:

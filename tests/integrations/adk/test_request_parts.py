@@ -16,6 +16,9 @@ from backscroll.integrations.adk.request_parts import RequestParts
 from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, order, plugin_of, running
 from tests.integrations.adk.scripted import Scripted, as_gemini, chat, one_turn, text, text_of
+from tests.present import present
+
+pytestmark = pytest.mark.frameworks
 
 
 def said(words: str) -> types.Content:
@@ -123,7 +126,9 @@ def test_what_a_callback_puts_at_an_end_is_in_the_request_only(front, end):
 
 def masked(contents: list[types.Content]) -> list[types.Content]:
     return [
-        said(text_of([each]).replace("customer", "person")) if each.role == "user" and each.parts[0].text else each
+        said(text_of([each]).replace("customer", "person"))
+        if each.role == "user" and present(each.parts)[0].text
+        else each
         for each in contents
     ]
 

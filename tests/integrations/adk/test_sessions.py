@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from google.adk.agents import ParallelAgent
+from google.adk.agents import BaseAgent, ParallelAgent
 from google.adk.sessions import InMemorySessionService
-from google.adk.tools import AgentTool
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from backscroll import ConfigurationError, StoreUnavailableError, Summarizer
@@ -41,7 +41,7 @@ def test_two_conversations_at_once_do_not_mix(names):
 def test_two_agents_at_work_at_once_do_not_mix():
     """They share a session, and each sees the user's words and its own."""
     plugin, models = plugin_of(), [Scripted(model=name) for name in ("one", "two")]
-    agents = [agent_of(model, plugin, name=model.model) for model in models]
+    agents: list[BaseAgent] = [agent_of(model, plugin, name=model.model) for model in models]
     run = Running(ParallelAgent(name="both", sub_agents=agents), plugin)
     asyncio.run(run.work_through(1))
     for model in models:

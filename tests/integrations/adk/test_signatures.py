@@ -93,7 +93,8 @@ class Watching(Recorder):
     async def before_model_callback(self, *, callback_context: Any, llm_request: LlmRequest) -> None:
         await super().before_model_callback(callback_context=callback_context, llm_request=llm_request)
         event = callback_context.session.events[0]
-        self.shared = llm_request.contents[0].parts[0].text is event.content.parts[0].text
+        contents: Any = llm_request.contents
+        self.shared = contents[0].parts[0].text is event.content.parts[0].text
 
 
 def test_what_the_design_rests_on():
@@ -114,14 +115,16 @@ def test_what_the_design_rests_on():
         return [types.Part(text="done")] if step else [called]
 
     watching = Watching()
-    run = Running(LlmAgent(name="shop", model=Model(asks), tools=[order]), None, watching)
+    run = Running(LlmAgent(name="shop", model=Model(asks), tools=[order]), None, watching)  # type: ignore[call-arg, arg-type]  # as above
     assert run.say("hello") == "done"
     assert all(one is other for one, other in zip(requests, watching.requests, strict=True))
     assert watching.shared
     assert watching.given[1][0] is not watching.given[0][0]
-    assert [part.function_call.id for part in watching.given[1][1].parts] == [None]
-    assert run.contents[1].parts[0].function_call.id
-    assert run.contents[2].parts[0].function_response.response == {"result": "was called"}
+    given: Any = watching.given[1]
+    contents: Any = run.contents
+    assert [part.function_call.id for part in given[1].parts] == [None]
+    assert contents[1].parts[0].function_call.id
+    assert contents[2].parts[0].function_response.response == {"result": "was called"}
     assert weakref.ref(requests[0])() is requests[0]
     asyncio.run(run.runner.close())
 

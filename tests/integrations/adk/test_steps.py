@@ -12,6 +12,8 @@ from tests.integrations import world
 from tests.integrations.adk.agents import Running, agent_of, plugin_of
 from tests.integrations.adk.scripted import Scripted, text, work
 
+pytestmark = pytest.mark.frameworks
+
 
 class Counting(ADKTranslation):
     """Counts the contents that it reads."""

@@ -58,11 +58,16 @@ PARTS = st.one_of(
 CONTENTS = st.builds(types.Content, role=st.sampled_from(["user", "model"]), parts=st.lists(PARTS, max_size=4))
 
 
+def back(message: dict[str, Any], natives: list[Any]) -> Any:
+    """The content that becomes of a message; nearly each field of one may be None."""
+    return TRANSLATION.to_native(message, natives)
+
+
 @given(CONTENTS)
 def test_an_unchanged_content_has_its_own_parts(native):
     before = native.model_copy(deep=True)
     message = json.loads(json.dumps(TRANSLATION.to_message(native), allow_nan=False))
-    made = TRANSLATION.to_native(message, [native])
+    made = back(message, [native])
     assert len(made.parts) == len(native.parts) == len(message["parts"])
     assert all(any(one is own for own in native.parts) for one in made.parts)
     assert repr(native) == repr(before)
@@ -85,14 +90,14 @@ def test_a_changed_text_changes_its_part_only(native, text):
         return
     before = repr(native)
     message["parts"][at]["text"] = changed = f"changed {text}"
-    made = TRANSLATION.to_native(message, [native])
+    made = back(message, [native])
     assert made.parts[at].text == changed
     assert made.parts[at].thought_signature == native.parts[at].thought_signature
     assert [any(one is own for own in native.parts) for one in made.parts].count(False) == 1
     assert repr(native) == before
 
 
-def model_content(*parts: types.Part) -> types.Content:
+def model_content(*parts: types.Part) -> Any:
     return types.Content(role="model", parts=list(parts))
 
 
@@ -101,7 +106,7 @@ def test_shortened_arguments_are_those_of_a_copy():
     native = model_content(types.Part(text="so"), types.Part(function_call=call, thought_signature=b"sig"))
     message = TRANSLATION.to_message(native)
     message["parts"][1]["function_call"]["args"] = {"text": "s"}
-    made = TRANSLATION.to_native(message, [native])
+    made = back(message, [native])
     assert made.parts[0] is native.parts[0]
     assert made.parts[1].function_call.model_dump(exclude_none=True) == {
         "id": "c",
@@ -118,24 +123,24 @@ def test_a_shortened_response_keeps_its_pictures():
     native = types.Content(role="user", parts=[types.Part(function_response=response)])
     message = TRANSLATION.to_message(native)
     message["parts"][0]["function_response"]["response"] = {"result": "short"}
-    made = TRANSLATION.to_native(message, [native]).parts[0].function_response
+    made = back(message, [native]).parts[0].function_response
     assert made.response == {"result": "short"}
     assert made.will_continue is False
     assert made.parts[0] is picture
     message["parts"][0]["function_response"]["parts"][0] = {
         "inlineData": {"mimeType": "text/plain", "data": base64.b64encode(b"[image left out]").decode()}
     }
-    made = TRANSLATION.to_native(message, [native]).parts[0].function_response
+    made = back(message, [native]).parts[0].function_response
     assert (made.parts[0].inline_data.data, made.parts[0].inline_data.mime_type) == (b"[image left out]", "text/plain")
     assert response.parts == [picture]
 
 
 def test_a_picture_that_left_becomes_a_text():
     picture = types.Part(inline_data=types.Blob(data=base64.b64decode(world.PNG[:76]), mime_type="image/png"))
-    native = types.Content(role="user", parts=[types.Part(text="look"), picture, types.Part(text="and say")])
+    native: Any = types.Content(role="user", parts=[types.Part(text="look"), picture, types.Part(text="and say")])
     message = TRANSLATION.to_message(native)
     message["parts"][1] = {"text": "[image left out]"}
-    made = TRANSLATION.to_native(message, [native])
+    made = back(message, [native])
     assert [part.text for part in made.parts] == ["look", "[image left out]", "and say"]
     assert made.parts[0] is native.parts[0]
     assert made.parts[2] is native.parts[2]
@@ -143,18 +148,18 @@ def test_a_picture_that_left_becomes_a_text():
 
 def test_a_signature_that_left_is_taken_off_a_copy():
     native = model_content(types.Part(text="Hm.", thought_signature=b"sig"))
-    made = TRANSLATION.to_native({"role": "model", "parts": [{"text": "Hm."}]}, [native])
+    made = back({"role": "model", "parts": [{"text": "Hm."}]}, [native])
     assert (made.parts[0].text, made.parts[0].thought_signature) == ("Hm.", None)
     assert native.parts[0].thought_signature == b"sig"
 
 
 def test_what_backscroll_writes_is_plain():
-    said = TRANSLATION.to_native({"role": "model", "parts": [{"text": "<summary>"}]}, [])
+    said = back({"role": "model", "parts": [{"text": "<summary>"}]}, [])
     assert (said.role, said.parts) == ("model", [types.Part(text="<summary>")])
-    said = TRANSLATION.to_native({"role": "assistant", "content": "so far"}, [])
+    said = back({"role": "assistant", "content": "so far"}, [])
     assert (said.role, said.parts[0].text) == ("model", "so far")
     answer: Any = {"functionResponse": {"name": "order", "response": {"error": "[no result recorded]"}}}
-    made = TRANSLATION.to_native({"role": "user", "parts": [answer]}, [])
+    made = back({"role": "user", "parts": [answer]}, [])
     assert made.parts[0].function_response.response == {"error": "[no result recorded]"}
 
 

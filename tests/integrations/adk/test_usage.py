@@ -13,7 +13,8 @@ from tests.integrations.adk.scripted import Scripted, chat
 
 
 def usage_of(**counts: int) -> Any:
-    return types.GenerateContentResponseUsageMetadata(**{f"{name}_token_count": at for name, at in counts.items()})
+    found: dict[str, Any] = {f"{name}_token_count": at for name, at in counts.items()}
+    return types.GenerateContentResponseUsageMetadata(**found)
 
 
 def test_the_cached_part_is_counted_once():
@@ -59,7 +60,7 @@ class Partly(Scripted):
 
 
 def test_the_counts_of_parts_of_a_stream_are_skipped():
-    run = running(Partly(chat))
+    run = running(Partly(chat))  # type: ignore[call-arg, arg-type]  # `Scripted` has its own
     run.say("hello", stream=True)
     assert run.conversation.usage("small").used.tokens < 1_000
     assert asyncio.run(run.conversation.window_report("small")) is not None

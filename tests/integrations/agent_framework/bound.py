@@ -24,6 +24,7 @@ class BoundClient(Scripted):
     """
 
     provider: Any
+    items: str
 
     def __init__(self, replies: Any) -> None:
         super().__init__()
@@ -31,6 +32,13 @@ class BoundClient(Scripted):
         """Reasons for which the provider left out reasoning by itself."""
         self.sealed = 0
         """Requests with reasoning."""
+
+    def _create(self, messages: Any) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _content(item: Item) -> Content:
+        raise NotImplementedError
 
     def _answer(self, messages: Any) -> Any:
         response = self._create(messages)
@@ -131,7 +139,7 @@ class BoundOpenAI(BoundClient):
         if item["type"] == "reasoning":
             return Content.from_text_reasoning(id=item["id"], text="", protected_data=item["encrypted_content"])
         if item["type"] == "function_call":
-            name = {"additional_properties": {"fc_id": item["id"]}}
+            name: dict[str, Any] = {"additional_properties": {"fc_id": item["id"]}}
             return Content.from_function_call(item["call_id"], item["name"], arguments=item["arguments"], **name)
         return Content.from_text("".join(part["text"] for part in item["content"]))
 

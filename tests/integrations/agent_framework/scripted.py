@@ -88,7 +88,7 @@ class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
 
     async def _updates(self, messages: Any) -> Any:
         contents, usage = self._answer(messages)
-        names = {"message_id": f"m{self.answered}", "response_id": f"r{self.answered}"}
+        names: dict[str, Any] = {"message_id": f"m{self.answered}", "response_id": f"r{self.answered}"}
         for content in contents:
             yield ChatResponseUpdate(role="assistant", contents=[content], **names)
         yield ChatResponseUpdate(contents=[Content.from_usage(usage)] if usage else [], **names)

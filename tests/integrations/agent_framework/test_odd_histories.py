@@ -42,8 +42,8 @@ class Chat(BoundClient):
             found: dict[str, Any] = {"role": message.role, "content": message.text}
             listed = [{"name": call.name, "arguments": call.arguments} for call in calls]
             named = [{"id": call.call_id, "type": "function"} for call in calls]
-            calls = [each | {"function": function} for each, function in zip(named, listed, strict=True)]
-            yield found | ({"tool_calls": calls} if calls else {})
+            made = [each | {"function": function} for each, function in zip(named, listed, strict=True)]
+            yield found | ({"tool_calls": made} if made else {})
 
 
 CLIENTS: dict[str, Any] = {"chat": Chat, "anthropic": BoundAnthropic, "responses": BoundOpenAI}

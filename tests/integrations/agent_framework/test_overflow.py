@@ -14,6 +14,8 @@ from tests.integrations import world
 from tests.integrations.agent_framework.agents import agent_of, history_of, order, provider_of, say
 from tests.integrations.agent_framework.scripted import Overflow, Recorder, Scripted, as_openai, calls, chat, text_of
 
+pytestmark = pytest.mark.frameworks
+
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 REFUSALS = pytest.mark.filterwarnings("ignore:the provider refused a request")
 
@@ -224,7 +226,7 @@ def test_a_stream_is_changed_by_middleware_as_without_backscroll():
 
 
 def _shouted(update: ChatResponseUpdate) -> ChatResponseUpdate:
-    contents = [Content.from_text(each.text.upper()) if each.type == "text" else each for each in update.contents]
+    contents = [Content.from_text(str(each.text).upper()) if each.type == "text" else each for each in update.contents]
     return ChatResponseUpdate(role="assistant", contents=contents, message_id=update.message_id)
 
 

@@ -9,10 +9,13 @@ from tests.integrations.agent_framework.agents import agent_of, provider_of, say
 from tests.integrations.agent_framework.bound import BoundAnthropic, BoundOpenAI
 from tests.integrations.agent_framework.scripted import Recorder, as_openai
 from tests.integrations.thinking import thinker
+from tests.long_run import usually
+
+pytestmark = pytest.mark.frameworks
 
 
 @pytest.mark.parametrize(("client", "budget"), [(BoundAnthropic, 8_000), (BoundOpenAI, 4_000)])
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", usually([True, False], 1))
 def test_no_request_is_refused_for_its_reasoning(client, budget, stream):
     model, recorder = client(thinker(len(client.__name__))), Recorder()
     model.chat_middleware = [recorder]

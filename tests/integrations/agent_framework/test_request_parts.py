@@ -19,6 +19,8 @@ from tests.integrations import world
 from tests.integrations.agent_framework.agents import LANE, agent_of, history_of, provider_of, say, work_through
 from tests.integrations.agent_framework.scripted import Recorder, Scripted, as_openai, calls, chat, text_of
 
+pytestmark = pytest.mark.frameworks
+
 
 class Memory(ContextProvider):
     """A provider that adds a message to each run, which the history does not keep."""
@@ -172,7 +174,7 @@ def test_instructions_and_schemas_count():
         client.counts = False
         agent = agent_of(client, provider)
         session = agent.create_session()
-        asyncio.run(agent.run("hello", session=session, options=options))
+        asyncio.run(agent.run("hello", session=session, options=options))  # type: ignore[call-overload]  # any options
         return provider.conversation(session, agent).usage(LANE).by_kind["overhead"].tokens
 
     schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"enum": ["word"] * 300}}}

@@ -23,6 +23,8 @@ from tests.integrations.agent_framework.agents import (
 )
 from tests.integrations.agent_framework.scripted import Recorder, Scripted, as_openai, calls, chat, text_of
 
+pytestmark = pytest.mark.frameworks
+
 
 def test_two_conversations_at_once_do_not_mix():
     provider = provider_of()

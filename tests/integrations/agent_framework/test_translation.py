@@ -13,6 +13,7 @@ from backscroll.integrations.agent_framework.translation import AgentFrameworkTr
 from backscroll.integrations.conversation import Conversation, ModelCall
 from backscroll.messages import validated
 from tests.integrations import world
+from tests.present import present
 
 TRANSLATION = AgentFrameworkTranslation()
 TEXTS = st.text(max_size=20)
@@ -85,8 +86,8 @@ def test_a_shortened_result_keeps_what_only_the_framework_knows():
     assert (made.role, made.author_name, made.message_id, made.raw_representation) == ("tool", "shop", "m", None)
     assert (content.call_id, content.result, content.additional_properties) == ("c", "short", {"note": 1})
     assert content.raw_representation is None, "it has the long text"
-    assert [item.text for item in content.items] == ["short", None]
-    assert content.items[1] is PICTURE
+    assert [item.text for item in present(content.items)] == ["short", None]
+    assert present(content.items)[1] is PICTURE
     assert native.contents[0].result != "short"
 
 

@@ -75,7 +75,9 @@ class NewestLoop:
         except ContextLengthError:
             self.overflows += 1
             await self._complete(await self._recovered_view(view))
-        calls = [{"id": f"{len(self.provider.truth)}-{n}", "use": use} for n, use in enumerate(step.uses)]
+        calls: list[dict[str, Any]] = [
+            {"id": f"{len(self.provider.truth)}-{n}", "use": use} for n, use in enumerate(step.uses)
+        ]
         await self._add(
             {
                 "role": "assistant",

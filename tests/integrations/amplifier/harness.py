@@ -51,10 +51,10 @@ class AmplifierHarness:
             await self.context.add_message(message)
 
     async def view(self, budget: int | None = None, provider: Any = None) -> list[Message]:
-        return await self.context.get_messages_for_request(budget, provider)  # type: ignore[no-any-return]  # the kernel is untyped
+        return await self.context.get_messages_for_request(budget, provider)
 
     async def kept(self) -> list[Message]:
-        return await self.context.get_messages()  # type: ignore[no-any-return]  # the kernel is untyped
+        return await self.context.get_messages()
 
 
 @asynccontextmanager

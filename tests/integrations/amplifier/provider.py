@@ -219,7 +219,7 @@ def _cost(message: str, escaped: bool) -> int:
 
 def _wire(message: Message) -> Message:
     """What of a message is sent: bookkeeping stays, and calls go once."""
-    sent = {key: message[key] for key in ("role", "content", "tool_call_id") if key in message}
+    sent: Message = {key: message[key] for key in ("role", "content", "tool_call_id") if key in message}
     content = sent.get("content")
     inside = (
         {block.get("id") for block in content if block.get("type") == "tool_call"}

@@ -1,5 +1,7 @@
 """What contexts are given: talk, calls of every shape, what a crash leaves, and what is not to be kept."""
 
+from typing import Any
+
 from tests.integrations.amplifier.provider import Message
 
 
@@ -28,17 +30,20 @@ CALLS_IN_BLOCKS = [{"role": "user", "content": "go"}, *(one for number in range(
 
 _CALL = {"id": "c1", "tool": "run", "arguments": {}}
 
-NO_CONTENT = [
+NO_CONTENT: list[dict[str, Any]] = [
     {"role": "user", "content": "go"},
     {"role": "assistant", "content": None, "tool_calls": [_CALL]},
     {"role": "tool", "tool_call_id": "c1", "content": "done"},
 ]
 """A call without words, as the contract writes it."""
 
-ORPHAN = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "", "tool_calls": [_CALL]}]
+ORPHAN: list[dict[str, Any]] = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": "", "tool_calls": [_CALL]},
+]
 """A call that a crash left without its result."""
 
-TOGETHER = [
+TOGETHER: list[dict[str, Any]] = [
     {"role": "user", "content": words(80)},
     {
         "role": "assistant",

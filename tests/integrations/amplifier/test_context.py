@@ -32,7 +32,7 @@ class Telling:
 
 
 class TellingSlowly(Telling):
-    async def get_info(self) -> ProviderInfo:  # type: ignore[override]  # hosts have providers that are async here
+    async def get_info(self) -> ProviderInfo:
         await asyncio.sleep(0)
         return super().get_info()
 

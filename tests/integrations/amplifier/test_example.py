@@ -4,6 +4,8 @@ import pytest
 
 from tests.integrations.example_runs import run_example
 
+pytestmark = pytest.mark.frameworks
+
 
 @pytest.mark.parametrize(
     "window", [14_000, *(pytest.param(window, marks=pytest.mark.long) for window in (20_000, 40_000))]

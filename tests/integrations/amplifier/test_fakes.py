@@ -67,7 +67,7 @@ async def test_newest_loop_recovers_from_an_overflow():
     """A provider that refuses what it said would fit gets the same request again, smaller."""
     async with mounted() as ours:
         loop = NewestLoop(ours.coordinator, boasting(ours, window=10_000, says=16_000), limit=60_000)
-        await loop.execute("Read.", reading(30), "<system-reminder>Todo</system-reminder>")
+        await loop.execute("Read.", reading(60), "<system-reminder>Todo</system-reminder>")
         assert loop.overflows >= 1
         assert [sent.problems for sent in loop.provider.requests if sent.problems] == []
 
@@ -76,7 +76,7 @@ def boasting(ours: AmplifierHarness, window: int, says: int) -> Provider:
     """A provider that takes less than it says."""
     provider = Provider(window, strict=True)
     provider.coordinator = ours.coordinator
-    provider.get_info = Provider(says).get_info
+    provider.get_info = Provider(says).get_info  # type: ignore[method-assign]  # as a host may replace it
     return provider
 
 
@@ -178,12 +178,12 @@ class DropsReminders(Mutated):
 
 class TakesNoBudget(Mutated):
     async def get_messages_for_request(self, provider: Any = None) -> list[dict[str, Any]]:
-        return await self._context.get_messages_for_request(provider=provider)  # type: ignore[no-any-return]  # untyped
+        return await self._context.get_messages_for_request(provider=provider)
 
 
 class IgnoresTheBudget(Mutated):
     async def get_messages_for_request(self, token_budget: Any = None, provider: Any = None) -> list[dict[str, Any]]:
-        return await self._context.get_messages_for_request(provider=provider)  # type: ignore[no-any-return]  # untyped
+        return await self._context.get_messages_for_request(provider=provider)
 
 
 class CannotBeHashed(Mutated):
@@ -232,7 +232,7 @@ async def test_newest_loop_notices_a_mutated_retention(hard_fit, fault, words):
         ours.coordinator.register_capability("context.request_retention", mutated)
         loop = NewestLoop(ours.coordinator, boasting(ours, window=16_000, says=60_000), limit=60_000)
         with pytest.raises(fault, match=words):
-            await loop.execute("Read.", reading(30), "<system-reminder>Todo</system-reminder>")
+            await loop.execute("Read.", reading(60), "<system-reminder>Todo</system-reminder>")
 
 
 class TakesWhatIsGiven(Mutated):

@@ -28,7 +28,7 @@ def reminder(text: str) -> Message:
 
 async def retained(ours: AmplifierHarness, *texts: str, **more: Any) -> list[Message]:
     retain = ours.coordinator.get_capability("context.request_retention")
-    return await retain(retain_contents=list(texts), **more)  # type: ignore[no-any-return]  # the kernel is untyped
+    return await retain(retain_contents=list(texts), **more)
 
 
 # Both measures

@@ -179,12 +179,12 @@ def broken_factory() -> str:
 
 async def views_of(ours: AmplifierHarness, **more: Any) -> list[Message]:
     """By the contract's method, as a loop asks for a smaller view."""
-    return await ours.context.get_messages_for_request(token_budget=5_000, **more)  # type: ignore[no-any-return]  # untyped
+    return await ours.context.get_messages_for_request(token_budget=5_000, **more)
 
 
 async def retained(ours: AmplifierHarness, **more: Any) -> list[Message]:
     retain = ours.coordinator.get_capability("context.request_retention")
-    return await retain(retain_contents=[], token_budget=5_000, **more)  # type: ignore[no-any-return]  # untyped
+    return await retain(retain_contents=[], token_budget=5_000, **more)
 
 
 @pytest.mark.parametrize("ask", [views_of, retained])

@@ -295,7 +295,7 @@ async def test_child_shares_no_transcript_path(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["child-1.jsonl", "t.jsonl"]
 
 
-class Child(MockCoordinator):
+class Child(MockCoordinator):  # type: ignore[misc]  # the kernel is untyped
     """The coordinator of a child session."""
 
     @property

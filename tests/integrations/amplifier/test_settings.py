@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError
-from backscroll.compaction.modes import LEAN
+from backscroll.compaction.modes import HANDOVER, LEAN
 from backscroll.events import COMPACTION
 from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.old_context import OldContext
@@ -189,6 +189,12 @@ def test_mode_lean_sets_what_is_not_given():
     assert given["protect"] == replace(LEAN.protect, results=3)
     usual = read_settings({}).options
     assert (usual["target_usage"], usual["protect"].results) == (0.5, 5)
+
+
+def test_mode_handover_sets_what_is_not_given():
+    options = read_settings({"mode": "handover"}).options
+    assert (options["mode"], options["target_usage"], options["strategies"]) == ("handover", None, "auto")
+    assert options["protect"] == HANDOVER.protect
 
 
 @pytest.mark.parametrize("results", [2, 5, 7])

@@ -101,7 +101,7 @@ async def test_a_value_that_cannot_work_is_refused_by_its_name(name, value):
     [
         ({"max_tokens": "200k"}, "`max_tokens` must be a valid integer, not '200k' (input tokens of a request"),
         ({"max_messages": 7}, "`max_messages` must be greater than or equal to 8, not 7 (maximum messages per request"),
-        ({"compaction_strategy": "summarise"}, "must be one of auto, summarize, deduplicate, excerpt, "),
+        ({"compaction_strategy": "summarise"}, "must be one of auto, summarize, deduplicate, shorten, "),
         ({"recall_tool": "no"}, "`recall_tool` must be a valid boolean or 'always', not 'no'"),
         ({"memory_files": ["A.md", 5]}, "`memory_files.1` must be a valid string, not 5"),
         ({"persistence": {"enabled": "yes"}}, "`persistence.enabled` must be a valid boolean, not 'yes'"),

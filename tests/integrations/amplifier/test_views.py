@@ -23,6 +23,7 @@ from tests.integrations.amplifier.scenarios import (
     words,
 )
 from tests.integrations.amplifier.tools import toolbox
+from tests.long_run import usual_sets
 
 
 async def shown(messages: list[Message], budget: int) -> list[Message]:
@@ -128,8 +129,9 @@ async def test_5_001_messages_are_added_and_shown():
     assert view[-1]["content"].startswith("5000 ")
 
 
+@pytest.mark.parametrize(("rounds", "budget"), usual_sets([(240, 2_400), (600, 6_000)], 1))
 @awaited
-async def test_the_cost_of_a_request_does_not_grow_with_the_history():
+async def test_the_cost_of_a_request_does_not_grow_with_the_history(rounds, budget):
     """In calls of functions, which do not depend on how busy the machine is; both halves compact several times."""
     called = 0
 
@@ -137,9 +139,9 @@ async def test_the_cost_of_a_request_does_not_grow_with_the_history():
         nonlocal called
         called += 1
 
-    async with mounted({"max_tokens": 6_000}) as ours:
+    async with mounted({"max_tokens": budget}) as ours:
         costs = []
-        for number in range(600):
+        for number in range(rounds):
             await ours.add(say("user", f"{number} {words(12)}"), say("assistant", f"{number} {words(12)}"))
             called = 0
             sys.setprofile(count)
@@ -148,7 +150,7 @@ async def test_the_cost_of_a_request_does_not_grow_with_the_history():
             finally:
                 sys.setprofile(None)
             costs.append(called)
-    early, late = sum(costs[100:350]), sum(costs[350:])
+    early, late = sum(costs[rounds // 6 : 7 * rounds // 12]), sum(costs[7 * rounds // 12 :])
     assert late < 1.1 * early
 
 
@@ -192,8 +194,13 @@ async def test_ephemeral_messages_do_not_come_back(tmp_path):
         assert await ours.view() == [say("user", "go")]
 
 
-@pytest.mark.parametrize("mark", ["critical", "pinned"])
-@pytest.mark.parametrize("config", [{}, {"clear_at_least_tokens": 0}], ids=["masking", "not masking"])
+NOT_MASKING = {"clear_at_least_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    ("mark", "config"),
+    usual_sets([("critical", {}), ("pinned", NOT_MASKING), ("pinned", {}), ("critical", NOT_MASKING)], 2),
+)
 @awaited
 async def test_large_protected_message_does_not_recompact_each_time(mark, config):
     """One protected message that nearly fills the budget does not start a compaction for each request."""

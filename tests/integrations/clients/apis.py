@@ -103,7 +103,8 @@ class Chat:
     """OpenAI's chat completions."""
 
     format, package, model, options = "openai", "openai", "gpt-5", {}
-    fake, least_read = FakeOpenAIChat, 0.7
+    fake: Any = FakeOpenAIChat
+    least_read = 0.7
     too_long = (
         400,
         {
@@ -225,7 +226,8 @@ class Gemini:
     """Gemini's `generateContent`."""
 
     format, package, model, options = "gemini", "google.genai", "gemini-3.8-flash", {}
-    fake, least_read = CreatingGemini, 0.15  # it caches nothing below 4,096 tokens, and the budget is 6,000
+    fake: Any = CreatingGemini
+    least_read = 0.15  # it caches nothing below 4,096 tokens, and the budget is 6,000
     too_long = (
         400,
         {
@@ -322,6 +324,9 @@ class Interactions(Gemini):
 OF_ALL = (Anthropic(), Chat(), Responses(), Gemini(), Interactions())
 
 
-def each(apis: Sequence[Any] = OF_ALL) -> Any:
-    """Run a test with each API."""
-    return pytest.mark.parametrize("api", [pytest.param(api, id=api.format) for api in apis])
+def each(apis: Sequence[Any] = OF_ALL, at_length: Sequence[str] = ()) -> Any:
+    """Run a test with each API; with those of these formats in `make test-long` only."""
+    long = [pytest.mark.long]
+    return pytest.mark.parametrize(
+        "api", [pytest.param(api, id=api.format, marks=long if api.format in at_length else []) for api in apis]
+    )

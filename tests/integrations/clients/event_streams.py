@@ -45,8 +45,8 @@ def _anthropic_block(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[s
         sealed = {"type": "signature_delta", "signature": block["signature"]}
         return {**block, "thinking": "", "signature": ""}, [*pieces, sealed]
     if block["type"] == "tool_use":
-        pieces = halves(json.dumps(block["input"]))
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text} for text in pieces]
+        halved = halves(json.dumps(block["input"]))
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text} for text in halved]
     return block, []
 
 
@@ -73,6 +73,7 @@ def chat_events(response: dict[str, Any], request: dict[str, Any]) -> Iterator[b
 
 def responses_events(response: dict[str, Any], _: Any) -> Iterator[bytes]:
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
+    events: list[dict[str, Any]]
     events = [{"type": "response.created", "response": begun}, {"type": "response.in_progress", "response": begun}]
     for index, item in enumerate(response["output"]):
         events.append({"type": "response.output_item.added", "output_index": index, "item": item})
@@ -102,7 +103,9 @@ def gemini_events(response: dict[str, Any], _: Any) -> Iterator[bytes]:
 
 def interactions_events(response: dict[str, Any], _: Any) -> Iterator[bytes]:
     about = {key: value for key, value in response.items() if key not in ("steps", "usage")}
-    events = [{"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}}]
+    events: list[dict[str, Any]] = [
+        {"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}}
+    ]
     for index, step in enumerate(response["steps"]):
         begun, deltas = _step(step)
         events.append({"event_type": "step.start", "index": index, "step": begun})
@@ -117,11 +120,13 @@ def interactions_events(response: dict[str, Any], _: Any) -> Iterator[bytes]:
 def _step(step: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """How a step begins, and what it grows by."""
     if step["type"] == "function_call":
-        pieces = halves(json.dumps(step["arguments"]))
-        return {**step, "arguments": {}}, [{"type": "arguments_delta", "arguments": text} for text in pieces]
+        halved = halves(json.dumps(step["arguments"]))
+        return {**step, "arguments": {}}, [{"type": "arguments_delta", "arguments": text} for text in halved]
     if step["type"] == "thought":
         texts = [text for block in step.get("summary") or () for text in halves(block["text"])]
-        pieces = [{"type": "thought_summary", "content": {"type": "text", "text": text}} for text in texts]
+        pieces: list[dict[str, Any]] = [
+            {"type": "thought_summary", "content": {"type": "text", "text": text}} for text in texts
+        ]
         sealed = {"type": "thought_signature", "signature": step["signature"]}
         return {"type": "thought"}, [*pieces, sealed]
     said = [text for block in step["content"] for text in halves(block["text"])]

@@ -71,6 +71,8 @@ def _read(path: str, headers: Any, body: dict[str, Any]) -> tuple[str, dict[str,
 
 
 class Handler(BaseHTTPRequestHandler):
+    server: ProviderServer
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         status, kind, data = self.server.answer(self.path, self.headers, body)

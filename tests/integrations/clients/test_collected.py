@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,9 @@ def test_chat_completion_is_the_sum_of_its_chunks(data, said, calls, repeats):
     pieces = [[{"content": each}] for each in cut(data.draw, said)]
     pieces += [[{"reasoning_content": each}] for each in cut(data.draw, "Let me see.")]
     for index, written in enumerate(calls):
-        run = [{"index": index, "function": {"arguments": each}} for each in cut(data.draw, written)]
+        run: list[dict[str, Any]] = [
+            {"index": index, "function": {"arguments": each}} for each in cut(data.draw, written)
+        ]
         about = {"id": f"call_{index}", "type": "function"}
         run[0] |= about
         run[0]["function"]["name"] = "read"
@@ -66,7 +69,7 @@ def test_anthropic_message_is_the_sum_of_its_events(data, said, written):
         ({"type": "text", "text": ""}, "text", "text_delta", said),
         ({"type": "tool_use", "id": "t", "name": "read", "input": {}}, "partial_json", "input_json_delta", written),
     ]
-    events = [
+    events: list[dict[str, Any]] = [
         {
             "type": "message_start",
             "message": {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 5}},
@@ -118,7 +121,7 @@ def test_gemini_response_is_the_sum_of_its_chunks(data, said):
     parts = [{"text": each, "thought": True} for each in cut(data.draw, "I see.")]
     parts += [{"text": each} for each in cut(data.draw, said)]
     usage = {"promptTokenCount": 9}
-    chunks = [
+    chunks: list[dict[str, Any]] = [
         {"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in [*parts, signed, call, call]
     ]
     chunks.append({"candidates": [{"finishReason": "STOP"}], "usageMetadata": usage})
@@ -133,7 +136,7 @@ def test_interaction_is_the_sum_of_its_events(data, said, written):
     """Steps come one after the other or mixed; a server's tool brings what it asked for as a whole."""
     search = {"type": "google_search_call", "arguments": {"queries": ["red"]}, "signature": "c2ln"}
     noted = {"type": "url_citation", "url": "https://example.org"}
-    runs = [
+    runs: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
         ({"type": "thought"}, [{"type": "thought_summary", "content": {"type": "text", "text": "I see."}},
          {"type": "thought_signature", "signature": "c2ln"}]),
         ({"type": "google_search_call", "id": "s", "arguments": {}}, [search]),

@@ -86,7 +86,7 @@ def test_odd_history_is_accepted_by_its_provider(situation, dialect):
 @pytest.mark.parametrize("runs", [True, False], ids=["with the result", "without it"])
 def test_killed_loop_goes_on_in_the_middle_of_a_turn(dialect, runs, tmp_path):
     """A new process finds the open call. It appends the result, which then follows its call, or asks without it."""
-    store = {"store": f"sqlite:///{tmp_path / 'agent.db'}", "session": "one"}
+    store: dict[str, Any] = {"store": f"sqlite:///{tmp_path / 'agent.db'}", "session": "one"}
     with ContextManager(**store) as context:
         context.append(*built(Said("w0x Run the job."), dialect), *built(Called(("c1", "c2")), dialect))
         context.append(*built(Returned("c1", "w1x"), dialect))

@@ -17,8 +17,8 @@ from backscroll.integrations.clients import (
 )
 
 MARK = {"cache_control": {"type": "ephemeral"}}
-SYSTEM = {"role": "system", "content": "Be brief.", "metadata": {"critical": True}}
-USER = {"role": "user", "content": "Go.", "metadata": {"pinned": True}}
+SYSTEM: dict[str, Any] = {"role": "system", "content": "Be brief.", "metadata": {"critical": True}}
+USER: dict[str, Any] = {"role": "user", "content": "Go.", "metadata": {"pinned": True}}
 
 
 def text(words: str, **more: Any) -> dict[str, Any]:
@@ -106,7 +106,9 @@ def test_anthropic_request_has_at_most_four_marks(reserved):
     with ContextManager(budget=4_000, cache_marks=marks) as context:
         context.append(SYSTEM, USER)
         for number in range(30):
-            calls = [{"type": "tool_use", "id": f"{number}-{at}", "name": "read", "input": {}} for at in range(25)]
+            calls: list[dict[str, Any]] = [
+                {"type": "tool_use", "id": f"{number}-{at}", "name": "read", "input": {}} for at in range(25)
+            ]
             context.append({"role": "assistant", "content": calls})
             context.append(*[{"role": "user", "content": [result(call["id"])]} for call in calls])
             request = json.dumps(anthropic_request(context.get_messages_for_request()))
@@ -116,7 +118,7 @@ def test_anthropic_request_has_at_most_four_marks(reserved):
 
 def test_chat_request_drops_metadata_and_nothing_else():
     calls = [{"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}]
-    view = [SYSTEM, USER, {"role": "assistant", "content": None, "tool_calls": calls}]
+    view: list[dict[str, Any]] = [SYSTEM, USER, {"role": "assistant", "content": None, "tool_calls": calls}]
     view += [{"role": "tool", "tool_call_id": "c", "content": [text("x")]}]
     bare = [{key: value for key, value in message.items() if key != "metadata"} for message in view]
     assert chat_request(view) == {"messages": bare}
@@ -164,7 +166,7 @@ def step(words: str, kind: str = "user_input") -> dict[str, Any]:
     return {"type": kind, "content": [text(words)]}
 
 
-STEPS = {"role": "user", "content": [step("Go.")]}
+STEPS: dict[str, Any] = {"role": "user", "content": [step("Go.")]}
 
 
 def test_interactions_get_the_steps_of_all_messages_in_a_row():

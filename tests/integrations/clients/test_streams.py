@@ -106,9 +106,13 @@ def refusing_events(api):
     failed = {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}
     if isinstance(api, Responses):
         begun = {"id": "r", "object": "response", "status": "in_progress", "output": []}
-        created = {"type": "response.created", "sequence_number": 0, "response": begun}
-        broken = {"type": "response.failed", "sequence_number": 1, "response": {**begun, "error": failed}}
-        error = {"type": "error", "sequence_number": 1, **failed, "param": None}
+        created: dict[str, Any] = {"type": "response.created", "sequence_number": 0, "response": begun}
+        broken: dict[str, Any] = {
+            "type": "response.failed",
+            "sequence_number": 1,
+            "response": {**begun, "error": failed},
+        }
+        error: dict[str, Any] = {"type": "error", "sequence_number": 1, **failed, "param": None}
         return [event(created, created["type"]) + event(last, last["type"]) for last in (broken, error)]
     return [event(api.streamed_error, "error" if isinstance(api, Anthropic) else None)]
 
@@ -156,7 +160,7 @@ def test_failed_response_that_is_no_refusal_is_handed_on(serve, api):
     talk = Talk(serve, api)
     error = {"code": "server_error", "message": "The server had an error."}
     broken = {"id": "r", "object": "response", "status": "failed", "output": [], "error": error}
-    failed = {"type": "response.failed", "sequence_number": 0, "response": broken}
+    failed: dict[str, Any] = {"type": "response.failed", "sequence_number": 0, "response": broken}
     talk.server.faults.append((200, event(failed, failed["type"])))
     stream = talk.ask("Go.")
     assert [each.type for each in stream] == ["response.failed"]

@@ -129,7 +129,7 @@ def _as_before(blocks: list[Any], calls: list[Any]) -> AIMessage:
     more: dict[str, Any] = {IDS: {each["call_id"]: each["id"] for each in blocks if each["type"] == "function_call"}}
     if thought := next((each for each in blocks if each["type"] == "reasoning"), None):
         more["reasoning"] = thought
-    content = [{"type": "text", "text": block["text"]} for block in texts]
+    content: list[Any] = [{"type": "text", "text": block["text"]} for block in texts]
     return AIMessage(content, tool_calls=calls, additional_kwargs=more, id=texts[0]["id"] if texts else None)
 
 
@@ -156,7 +156,7 @@ def _items_of(message: AIMessage) -> list[dict[str, Any]]:
             found.append(block)
             continue
         known = block.get("id", message.id if str(message.id).startswith("msg_") else None)
-        said = {"type": "message", "role": "assistant"}
+        said: dict[str, Any] = {"type": "message", "role": "assistant"}
         said |= {"content": [{"type": "output_text", "text": block["text"], "annotations": []}]}
         found.append(said | ({"id": known} if known else {}))
     written = [item.get("call_id") for item in found]

@@ -22,7 +22,9 @@ def chat_wire(message: BaseMessage) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
     if not isinstance(message, AIMessage):
         return {"role": "user", "content": message.content}
-    listed = [(each["id"], each["name"], json.dumps(each["args"])) for each in message.tool_calls]
+    listed: list[tuple[Any, Any, str]] = [
+        (each["id"], each["name"], json.dumps(each["args"])) for each in message.tool_calls
+    ]
     listed += [(each["id"], each["name"], each["args"] or "") for each in message.invalid_tool_calls]
     calls = [
         {"id": known, "type": "function", "function": {"name": name, "arguments": text}} for known, name, text in listed

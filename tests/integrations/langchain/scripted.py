@@ -81,15 +81,15 @@ class Scripted(BaseChatModel):
         self, messages: list[BaseMessage], *args: Any, tools: Any = (), **options: Any
     ) -> Iterator[ChatGenerationChunk]:
         answer = self._answer(messages, tools)
-        chunks = [
+        chunks: list[Any] = [
             {"id": call["id"], "name": call["name"], "args": json.dumps(call["args"]), "index": at}
             for at, call in enumerate(answer.tool_calls)
         ]
         for word in str(answer.content).split(" ")[:-1] if not chunks else ():
-            yield ChatGenerationChunk(message=AIMessageChunk(f"{word} "))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f"{word} "))
         last = answer.content if chunks else str(answer.content).split(" ")[-1]
         yield ChatGenerationChunk(
-            message=AIMessageChunk(last, tool_call_chunks=chunks, usage_metadata=answer.usage_metadata)
+            message=AIMessageChunk(content=last, tool_call_chunks=chunks, usage_metadata=answer.usage_metadata)
         )
 
     async def _astream(
@@ -117,7 +117,11 @@ def wire(message: BaseMessage) -> dict[str, Any]:
             for each in message.tool_calls
         ]
         if isinstance(message.content, list):  # both must name the same calls
-            written = [block.get("call_id", block.get("id")) for block in message.content if "name" in block]
+            written = [
+                block.get("call_id", block.get("id"))
+                for block in message.content
+                if isinstance(block, dict) and "name" in block
+            ]
             assert written in ([], [each["id"] for each in message.tool_calls])
             sent["content"] = [block for block in message.content if "name" not in block]
     return sent

@@ -20,6 +20,8 @@ from tests.integrations import world
 from tests.integrations.langchain.agents import config_of, order, played
 from tests.integrations.langchain.scripted import Scripted, called, faults, strangers, tokens_of, without_system
 
+pytestmark = pytest.mark.frameworks
+
 CONFIG = config_of("one")
 SYSTEM = SystemMessage(world.SYSTEM)
 
@@ -98,7 +100,7 @@ def test_the_hook_of_the_older_agent_leaves_the_state_whole(loop):
     model, context = Scripted(), context_of()
     tools = [order, context.recall_tool]
     hook = context.pre_model_hook(model.bind_tools(tools))
-    agent = create_react_agent(model, tools, prompt=SYSTEM, pre_model_hook=hook, checkpointer=InMemorySaver())
+    agent: Any = create_react_agent(model, tools, prompt=SYSTEM, pre_model_hook=hook, checkpointer=InMemorySaver())
 
     async def run() -> Any:
         return [await agent.ainvoke({"messages": [HumanMessage(world.asked(turn))]}, CONFIG) for turn in range(1)][-1]
@@ -170,8 +172,9 @@ def test_without_thread_and_ids_no_user_finds_what_another_said():
     history = [HumanMessage("I am another user.")]
     context.invoke(model, history)
     runtime = SimpleNamespace(config={}, state={"messages": history})
-    assert "4711" not in context.recall_tool.func(runtime=runtime, query="door code")
-    assert "another user" in context.recall_tool.func(runtime=runtime, ref="0")
+    recall: Any = context.recall_tool
+    assert "4711" not in recall.func(runtime=runtime, query="door code")
+    assert "another user" in recall.func(runtime=runtime, ref="0")
 
 
 class Waiting(Scripted):
@@ -193,6 +196,6 @@ def test_the_count_of_one_call_is_not_taken_for_that_of_another():
             await asyncio.gather(*(context.ainvoke(model, messages) for messages in both))
         return {"messages": [await context.ainvoke(model, both[1])]}
 
-    graph = StateGraph(MessagesState).add_node(node).add_edge(START, "node").compile()
+    graph: Any = StateGraph(MessagesState).add_node(node).add_edge(START, "node").compile()
     asyncio.run(graph.ainvoke({"messages": begin}, CONFIG))
     assert context.conversation("one").usage("waiting/scripted").used.source == "measured"

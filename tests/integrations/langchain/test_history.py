@@ -131,7 +131,7 @@ def test_a_compacted_history_that_is_cut_stays_valid():
     agent = agent_of(model, checkpointer=InMemorySaver())
     messages = played(agent, CONFIG, turns=2)
     cut = next(at for at, message in enumerate(messages) if message.type == "human" and at)
-    agent.update_state(CONFIG, {"messages": [RemoveMessage(id=message.id) for message in messages[cut:]]})
+    agent.update_state(CONFIG, {"messages": [RemoveMessage(id=str(message.id)) for message in messages[cut:]]})
     model.requests.clear()
     rest = agent.invoke({"messages": [HumanMessage(world.asked(1))]}, CONFIG)["messages"]
     assert len(model.requests) == world.TURN
@@ -150,7 +150,7 @@ def test_a_summarizing_middleware_is_reported_once():
 
 
 def test_pictures_go_out_as_they_came_and_leave_as_text():
-    blocks = [
+    blocks: list[Any] = [
         {"type": "image", "base64": world.PNG, "mime_type": "image/png"},
         {"type": "image", "source_type": "base64", "data": world.PNG, "mime_type": "image/png"},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{world.PNG}"}},

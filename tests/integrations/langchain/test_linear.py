@@ -15,6 +15,8 @@ from tests.fakes import count_quarter
 from tests.integrations.counted_list import CountedList
 from tests.integrations.langchain.scripted import Scripted
 
+pytestmark = pytest.mark.frameworks
+
 STEPS = 60
 CALL = ModelCall(budget=6_000)
 
@@ -44,7 +46,7 @@ def rounds(begin: int, end: int) -> list[Any]:
         for at in range(begin, end)
         for message in (
             AIMessage("", tool_calls=[{"id": f"c{at}", "name": "read", "args": {"n": at}}]),
-            Watched(f"line {at} " * 20, tool_call_id=f"c{at}"),
+            Watched(content=f"line {at} " * 20, tool_call_id=f"c{at}"),
         )
     ]
 

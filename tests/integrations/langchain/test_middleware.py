@@ -11,6 +11,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.integrations import world
 from tests.integrations.langchain.agents import agent_of, config_of, middleware_of, played
 from tests.integrations.langchain.scripted import Scripted, called, faults, strangers, tokens_of, without_system
+from tests.long_run import usual_sets
+
+pytestmark = pytest.mark.frameworks
 
 CONFIG = config_of("one")
 
@@ -24,7 +27,7 @@ def check(model: Scripted, messages: list[Any], *, turns: int = 3) -> None:
     assert [message.content for message in messages if message.type == "human"] == [*map(world.asked, range(turns))]
     for message in messages:
         if isinstance(message, ToolMessage) and message.name == "order":
-            assert message.content.startswith("order "), "the state holds every result as it was"
+            assert str(message.content).startswith("order "), "the state holds every result as it was"
     recalled = [
         message.content for message in messages if isinstance(message, ToolMessage) and message.name == "recall"
     ]
@@ -32,7 +35,7 @@ def check(model: Scripted, messages: list[Any], *, turns: int = 3) -> None:
     assert all(world.order(0) in text for text in recalled)
 
 
-@pytest.mark.parametrize(("style", "turns"), [("", 3), ("anthropic", 1), ("responses", 1)])
+@pytest.mark.parametrize(("style", "turns"), usual_sets([("anthropic", 1), ("responses", 1), ("", 3)], 2))
 def test_up_to_sixty_steps_without_a_thread(style, turns):
     model = Scripted(script=lambda step: called(step, style))
     messages = played(agent_of(model), None, turns=turns)
@@ -116,7 +119,7 @@ def test_two_threads_at_once_do_not_mix():
     agents = [agent_of(model, middleware, checkpointer=InMemorySaver()) for model in models]
 
     async def run(agent: Any, name: str) -> Any:
-        found = None
+        found: Any = None
         for turn in range(1):
             said = [("user", f"{name}: {world.asked(turn)}")]
             found = await agent.ainvoke({"messages": said}, config_of(name))

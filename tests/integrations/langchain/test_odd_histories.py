@@ -65,7 +65,7 @@ def cases() -> list[Any]:
 def ran(situation: Situation, dialect: str) -> Judged:
     """The model of an agent that ran through a situation. Each run is given what the one before left."""
     model, state = Judged(dialect=dialect), list[BaseMessage]()
-    agent = create_agent(model, [], system_prompt=world.SYSTEM, middleware=[middleware_of()])
+    agent: Any = create_agent(model, [], system_prompt=world.SYSTEM, middleware=[middleware_of()])
     for turn in situation.turns:
         for step in turn.steps:
             state.append(built(step, dialect))

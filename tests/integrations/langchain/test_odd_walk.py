@@ -12,8 +12,9 @@ from tests.integrations.langchain.bound_models import claude_wire, gpt_wire
 from tests.integrations.langchain.odd_messages import LACKS, built, chat_wire
 from tests.integrations.odd_histories import Returned
 from tests.integrations.odd_walk import walk
+from tests.long_run import usually
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # odd messages warn
+pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("ignore::RuntimeWarning")]  # odd messages warn
 
 
 def sent(messages, dialect):
@@ -30,7 +31,7 @@ def sent(messages, dialect):
     return json.dumps(wire, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", usually(range(3), 1))
 @pytest.mark.parametrize("dialect", LACKS)
 def test_long_odd_history_is_accepted_by_its_provider(dialect, seed):
     def messages_of(step):

@@ -11,6 +11,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from backscroll.evaluation.fake_providers import Reply, reply
 from tests.integrations.langchain.agents import agent_of, config_of, middleware_of
 from tests.integrations.langchain.bound_models import BoundClaude, BoundGpt
+from tests.long_run import usually
+
+pytestmark = pytest.mark.frameworks
 
 CONFIG = config_of("one")
 MODELS: dict[str, Any] = {
@@ -62,7 +65,7 @@ def run(kind: str, seed: int, turns: int) -> Any:
     return model
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", usually([*MODELS], 2))
 def test_no_request_is_refused(kind):
     model = run(kind, 0, 4)
     assert len(model.requests) >= 12

@@ -26,7 +26,7 @@ def handler_of(**options: Any) -> BackscrollHandler:
 
 
 @contextmanager
-def installed(handler: BackscrollHandler):
+def installed(handler: BackscrollHandler) -> Any:
     """A handler among LiteLLM's callbacks."""
     before = list(litellm.callbacks)
     litellm.callbacks = [handler]
@@ -52,7 +52,12 @@ class Agent:
     """
 
     def __init__(
-        self, handler: BackscrollHandler, provider: Provider, model: str = "small-1", session: str | None = "s", **named
+        self,
+        handler: BackscrollHandler,
+        provider: Provider,
+        model: str = "small-1",
+        session: str | None = "s",
+        **named: Any,
     ) -> None:
         self.handler, self.provider, self.model, self.session = handler, provider, model, session
         self.named = {"litellm_session_id": session, **named} if session else named

@@ -69,7 +69,7 @@ class Provider(ThreadingHTTPServer):
         ]
         message: dict[str, Any] = {"role": "assistant", "content": None if calls else text_at(step)}
         message |= {"tool_calls": calls} if calls else {}
-        usage = {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20}
+        usage: dict[str, Any] = {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20}
         usage["prompt_tokens_details"] = {"cached_tokens": tokens // 2}
         choice = {"index": 0, "finish_reason": "tool_calls" if calls else "stop", "message": message}
         return {
@@ -79,7 +79,9 @@ class Provider(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
+    server: Any
+
+    def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         status, answer = self.server.answer(body)
         streamed = status == 200 and body.get("stream")
@@ -90,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, *_):
+    def log_message(self, *_: Any) -> None:
         pass
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from typing import Any
 
 import litellm
 import pytest
@@ -13,7 +14,7 @@ from tests.integrations.litellm.provider import providing
 from tests.integrations.world import BUDGET, STEPS, SYSTEM, broken_prefixes, faults
 
 pytestmark = OURS
-COUNTED = {"stream": True, "stream_options": {"include_usage": True}}
+COUNTED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 def sync(agent: Agent) -> Agent:

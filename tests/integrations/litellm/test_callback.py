@@ -9,12 +9,12 @@ import pytest
 from litellm.integrations.custom_logger import CustomLogger
 
 from backscroll import BackscrollWarning
+from backscroll.evaluation.validity import problems
 from backscroll.integrations.litellm.sent_view import SentView
 from tests.integrations.litellm import OURS
 from tests.integrations.litellm.agents import handler_of, installed
 from tests.integrations.litellm.provider import providing
 from tests.integrations.litellm.recorder import turns
-from tests.integrations.world import problems
 
 pytestmark = OURS
 
@@ -24,7 +24,7 @@ def asking(provider: Any, **more: Any) -> dict[str, Any]:
     return {"model": "openai/small-1", "messages": turns(60), **named}
 
 
-class Seeing(CustomLogger):
+class Seeing(CustomLogger):  # type: ignore[misc]  # LiteLLM's classes are untyped here
     """A callback behind ours that keeps what it gets."""
 
     def __init__(self) -> None:

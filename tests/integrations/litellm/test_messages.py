@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.evaluation.validity import problems
 from backscroll.integrations.litellm.call_arguments import is_counted
 from backscroll.integrations.litellm.translation import LiteLLMTranslation, as_dict
 from tests.integrations.litellm import OURS
 from tests.integrations.litellm.agents import handler_of
 from tests.integrations.litellm.recorder import Recorder, turns
-from tests.integrations.world import PNG, problems
+from tests.integrations.world import PNG
 
 pytestmark = OURS
 READ = LiteLLMTranslation()
@@ -101,7 +102,11 @@ def test_marks_for_the_cache_are_no_difference():
 def test_images_stay_or_leave_a_reference():
     url = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
     shown = {"role": "user", "content": [{"type": "text", "text": "Look."}, url]}
-    history = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}, shown]
+    history: list[dict[str, Any]] = [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Hello."},
+        shown,
+    ]
     history.append({"role": "assistant", "content": "A cat."})
     assert sent(history)[2] is shown
     history += [{"role": "user", "content": "Go on."}, *turns(40, begin=1)]

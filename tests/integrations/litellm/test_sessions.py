@@ -8,6 +8,7 @@ import litellm
 import pytest
 
 from backscroll import BackscrollWarning, ConfigurationError, StoreUnavailableError
+from backscroll.evaluation.validity import problems
 from backscroll.integrations.litellm.call_arguments import conversation_key, key_of
 from backscroll.integrations.litellm.translation import as_dict
 from tests.fakes import FaultyStore
@@ -15,7 +16,8 @@ from tests.integrations.litellm import OURS
 from tests.integrations.litellm.agents import Agent, handler_of, installed, ran, run, run_async
 from tests.integrations.litellm.provider import providing
 from tests.integrations.litellm.recorder import Recorder, turns
-from tests.integrations.world import broken_prefixes, faults, problems
+from tests.integrations.world import broken_prefixes, faults
+from tests.present import present
 
 pytestmark = OURS
 
@@ -31,7 +33,7 @@ def test_two_conversations_at_once_do_not_mix():
         asyncio.run(both())
     for agent in agents:
         assert faults(agent.faults()) == []
-        usage = handler.conversation(agent.session).usage(f"openai/{agent.model}")
+        usage = handler.conversation(present(agent.session)).usage(f"openai/{agent.model}")
         assert broken_prefixes(provider.requests(agent.model)) == usage.compactions > 0
 
 

@@ -31,6 +31,7 @@ class Session:
     def call(self, tool: str, **arguments: Any) -> tuple[str, bool]:
         """The text of an answer, and whether it is an error."""
         found = self._loop.run_until_complete(self._client.call_tool(tool, arguments))
+        content: Any
         (content,) = found.content
         return content.text, found.is_error
 

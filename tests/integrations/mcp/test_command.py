@@ -4,18 +4,19 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from backscroll.cli.mcp import command  # noqa: F401  adds its command to the group
 from backscroll.stores.options import StorageOptions
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.wrappers import layered
 from tests.cli.commands import invoke
 from tests.integrations.mcp.asking import stored, user
 from tests.integrations.mcp.logs import said, write
+from tests.present import present
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 
@@ -41,7 +42,7 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path, arguments, what):
 def test_an_import_without_the_key_of_the_store_is_refused(tmp_path):
     """It would store plain text, which no server with the key could read."""
     place = tmp_path / "agent.db"
-    sealed = layered(SqliteStore(place), StorageOptions(encryption_key=bytes(32)))
+    sealed = present(layered(SqliteStore(place), StorageOptions(encryption_key=bytes(32))))
     stored(sealed, "secret", user("words"))
     sealed.close()
     found = invoke("mcp", str(place), "--import", "codex")
@@ -59,7 +60,7 @@ def asked(arguments, folder, calls, environment=None):
 
     async def run(errors):
         async with Client(stdio_client(parameters, errlog=errors)) as client:
-            found = [await client.call_tool(tool, given) for tool, given in calls]
+            found: list[Any] = [await client.call_tool(tool, given) for tool, given in calls]
             return [(each.content[0].text, each.is_error) for each in found]
 
     with open(folder / "errors", "w", encoding="utf-8") as errors:

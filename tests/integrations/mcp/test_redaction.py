@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
-from backscroll.cli.mcp import command as _command  # noqa: F401  adds its command to the group
 from backscroll.cli.mcp.log_files import log_files
 from backscroll.cli.mcp.log_import import LogImport
 from backscroll.cli.redaction.options import KINDS as NAMED
@@ -289,7 +288,7 @@ def test_two_servers_that_redact_at_any_moments_import_once(tmp_path):
         write(logs / "s.jsonl", said("user", f"{KEY} one"), said("assistant", "two"))
         other = SqliteStore(place)
         imported(other, logs)
-        store = Interleaved(place, number, lambda other=other, logs=logs: imported(other, logs, ["secrets"]))
+        store = Interleaved(place, number, lambda other=other, logs=logs: imported(other, logs, ["secrets"]))  # type: ignore[misc]  # mypy infers no lambda with defaults
         imported(store, logs, ["secrets"])
         imported(store, logs, ["secrets"])
         left = store.left

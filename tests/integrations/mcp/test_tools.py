@@ -4,6 +4,7 @@ import json
 import re
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,10 +21,11 @@ from backscroll.stores.options import StorageOptions
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.wrappers import layered
 from tests.integrations.mcp.asking import COUNT, NAMES, PATIENCE, asking, quotations, stored, user
+from tests.present import present
 from tests.profiles import examples
 
 
-def next_call(answer: str) -> dict | None:
+def next_call(answer: str) -> Any:
     found = re.search(r"more(?: follows)?: (?:search|read|sessions) (\{.*\})$", answer, re.IGNORECASE)
     return json.loads(found[1]) if found else None
 
@@ -54,7 +56,7 @@ def test_search_names_the_call_that_reads_each_passage(store):
     with asking(store) as client:
         found = client.text("search", query="parser line")
         assert quotations(found)[0] == "The parser drops the last line."
-        call = json.loads(re.search(r"^read (\{.*?\}) \(user, date unknown\)$", found, re.MULTILINE)[1])
+        call = json.loads(present(re.search(r"^read (\{.*?\}) \(user, date unknown\)$", found, re.MULTILINE))[1])
         assert call == {"session": "first", "ref": "0.0"}
         assert quotations(client.text("read", **call)) == ["The parser drops the last line."]
 
@@ -196,9 +198,9 @@ def test_paging_through_sessions_and_hits_returns_each_once():
 @settings(max_examples=examples(30))
 @given(
     name=NAMES,
-    text=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=400),
+    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=400),
     repeated=st.integers(1, 40),
-    query=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=400),
+    query=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=400),
     page=st.integers(1_000, 3_000),
 )
 def test_answers_keep_to_their_tokens_for_any_names(name, text, repeated, query, page):
@@ -363,7 +365,7 @@ def test_redacted_texts_are_never_shown(tmp_path):
 def test_an_encrypted_store_needs_its_key(tmp_path):
     key = bytes(range(32))
     plain = SqliteStore(tmp_path / "agent.db")
-    sealed = layered(plain, StorageOptions(encryption_key=key))
+    sealed = present(layered(plain, StorageOptions(encryption_key=key)))
     stored(sealed, "secret", user("confidential zanzibar"))
     with asking(sealed) as client:
         assert "zanzibar" in client.text("search", query="zanzibar")

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.integrations import world
 
-ITEMS: list[dict[str, Any]] = [
+ITEMS: list[Any] = [
     {"role": "user", "content": "hello"},
     {"role": "user", "content": [{"type": "input_image", "image_url": f"data:image/png;base64,{world.PNG}"}]},
     {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": "hi"}]},

@@ -133,11 +133,13 @@ def run_sync(agent: Agent[Any], said: Any, **how: Any) -> Any:
         loop.close()
 
 
+def _messages(items: Sequence[Any]) -> list[Any]:
+    return gathered(items)
+
+
 def judged(requests: Sequence[Sequence[Any]], histories: Sequence[Sequence[Any]]) -> list[str]:
     """What is wrong with requests, by the judge of views. The core's own reader makes messages of the items."""
-    return world.faults(
-        (gathered(request), gathered(history)) for request, history in zip(requests, histories, strict=True)
-    )
+    return world.faults(zip(map(_messages, requests), map(_messages, histories), strict=True))
 
 
 def tokens(items: Sequence[Any]) -> int:

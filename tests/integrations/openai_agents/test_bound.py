@@ -15,6 +15,9 @@ from backscroll.integrations.openai_agents import managed
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import Spy, agent_with, judged, run
 from tests.integrations.openai_agents.wire import responses_model
+from tests.long_run import usual_sets
+
+pytestmark = pytest.mark.frameworks
 
 
 def working(**options):
@@ -35,8 +38,8 @@ def work(streamed, turns, **settings):
     """Turns of twenty requests. Returns the fake and the spy."""
     fake, model = working()
     spy = Spy()
-    settings = ModelSettings(response_include=["reasoning.encrypted_content"], **settings)
-    agent = agent_with(model, model.recall_tool, model_settings=settings)
+    of_model = ModelSettings(response_include=["reasoning.encrypted_content"], **settings)
+    agent = agent_with(model, model.recall_tool, model_settings=of_model)
 
     async def work_on():
         items = []
@@ -50,7 +53,7 @@ def work(streamed, turns, **settings):
 
 @pytest.mark.parametrize(
     ("streamed", "turns", "stored"),
-    [(False, 2, True), (True, 2, False), pytest.param(False, 3, False, marks=pytest.mark.long)],
+    usual_sets([(True, 2, False), (False, 2, True), (False, 3, False)], 1),
 )
 def test_no_request_is_refused_and_no_reasoning_dropped(streamed, turns, stored):
     fake, spy = work(streamed, turns, store=stored)

@@ -3,10 +3,14 @@
 import asyncio
 import json
 
+import pytest
+
 from backscroll.integrations.openai_agents import managed
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import BOTH_WAYS, Spy, agent_with, run
 from tests.integrations.openai_agents.wire import chat_model
+
+pytestmark = pytest.mark.frameworks
 
 
 class ChatServer:

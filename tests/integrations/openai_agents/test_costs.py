@@ -1,6 +1,7 @@
 """A step costs the same at any length of the history. Counted, not timed."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from agents import ModelResponse, ModelSettings, Usage
@@ -9,6 +10,8 @@ from agents.testing import assistant_message
 
 from backscroll.integrations.openai_agents import managed
 from tests.integrations.openai_agents.scripted import FollowingModel
+
+pytestmark = pytest.mark.frameworks
 
 TEXT = "line of a result\n" * 4
 
@@ -20,7 +23,7 @@ class Blind(FollowingModel):
         return ModelResponse(output=[assistant_message("ok")], usage=Usage(), response_id=None)
 
 
-class Counted(dict):
+class Counted(dict[str, Any]):
     """An item that counts how often an item is looked at."""
 
     looks = 0

@@ -23,6 +23,8 @@ from tests.integrations.openai_agents.scripted import (
     tokens,
 )
 
+pytestmark = pytest.mark.frameworks
+
 PICTURE = f"data:image/png;base64,{world.PNG}"
 
 

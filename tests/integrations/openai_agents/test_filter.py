@@ -22,6 +22,8 @@ from tests.integrations.openai_agents.scripted import (
     run,
 )
 
+pytestmark = pytest.mark.frameworks
+
 
 def filtered(models, session, spy):
     """A filter behind a spy that notes the SDK's own input."""

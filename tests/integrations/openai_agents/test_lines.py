@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from agents import Agent, ModelSettings, RunConfig, RunHooks, Runner, handoff
+from agents import Agent, ModelProvider, ModelSettings, RunConfig, RunHooks, Runner, handoff
 from agents.models.interface import ModelTracing
 from agents.testing import assistant_message, function_call
 
@@ -29,7 +29,7 @@ from tests.integrations.openai_agents.scripted import (
 LONG = "Look at these orders closely. " * 20
 
 
-class Provider:
+class Provider(ModelProvider):
     """A provider of one model, for `ManagedModels.provider`."""
 
     def __init__(self, inner):
@@ -76,7 +76,7 @@ def own_calls(request):
 
 def test_two_conversations_at_once_do_not_mix():
     models = ManagedModels(budget=world.BUDGET)
-    inners = [FollowingModel(lambda step, who=who: ours(items_at(step), who)) for who in "ab"]
+    inners = [FollowingModel(lambda step, who=who: ours(items_at(step), who)) for who in "ab"]  # type: ignore[misc]  # mypy infers no lambda with defaults
     spies = [Spy(), Spy()]
 
     def ours(items, who):

@@ -3,12 +3,16 @@
 import asyncio
 import json
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
 from backscroll.integrations.openai_agents import managed
 from tests.integrations import world
 from tests.integrations.openai_agents.scripted import FollowingModel, Spy, agent_with, items_at, judged, run, run_sync
+from tests.long_run import usually
+
+pytestmark = pytest.mark.frameworks
 
 MODES = ("sync", "async", "streamed")
 
@@ -20,7 +24,7 @@ class Work:
         self.inner, self.spy = FollowingModel(items_at), Spy()
         self.model = managed(self.inner, budget=world.BUDGET)
         self.agent = agent_with(self.model, self.model.recall_tool)
-        self.items: list = []
+        self.items: list[Any] = []
         for turn in range(world.STEPS // world.TURN):
             self.items = [*self.items, {"role": "user", "content": world.asked(turn)}]
             how = {"run_config": self.spy.config()}
@@ -31,7 +35,7 @@ class Work:
             self.items = result.to_input_list()
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=usually(MODES, 1))
 def work(request):
     return Work(request.param)
 

@@ -1,9 +1,10 @@
 """What the adapter refuses, with the reason, and what it passes unchanged."""
 
 import asyncio
+from typing import Any
 
 import pytest
-from agents import Agent, ModelSettings, RunConfig, Usage
+from agents import Agent, ModelProvider, ModelSettings, RunConfig, Usage
 from agents.models.interface import ModelTracing
 from agents.testing import assistant_message, function_call
 
@@ -97,7 +98,7 @@ def test_the_same_model_for_a_whole_run():
     model = FollowingModel(items_at)
     asked = []
 
-    class Provider:
+    class Provider(ModelProvider):
         def get_model(self, name):
             asked.append(name)
             return model
@@ -113,7 +114,7 @@ def test_what_precedes_the_items_is_counted():
     """Instructions, tools, handoffs and the format of the answer take room of the budget."""
 
     def used(**more):
-        wrapped = managed(FollowingModel(lambda step: [assistant_message('{"response": [1]}')]), budget=20_000)
+        wrapped: Any = managed(FollowingModel(lambda step: [assistant_message('{"response": [1]}')]), budget=20_000)
         wrapped._inner.usage = lambda items: Usage()
         agent = Agent(**{"name": "a", "model": wrapped, "instructions": "Be brief.", **more})
         asyncio.run(run(agent, "hello"))

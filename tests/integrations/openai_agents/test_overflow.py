@@ -27,7 +27,7 @@ from tests.integrations.openai_agents.scripted import (
 )
 from tests.integrations.openai_agents.wire import responses_model
 
-pytestmark = pytest.mark.filterwarnings("ignore:the provider refused a request")
+pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("ignore:the provider refused a request")]
 WAYS = pytest.mark.parametrize("streamed", [False, True])
 
 

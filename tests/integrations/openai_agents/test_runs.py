@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from itertools import accumulate
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ def test_runs_of_a_growing_list_are_those_of_the_whole(items, sizes):
 @given(st.lists(st.sampled_from(KNOWN), max_size=25))
 def test_runs_are_the_messages_that_the_core_makes(items):
     """But that a message behind a call begins a run: here nothing says where a response ended."""
-    messages = gathered(deepcopy(items))
+    messages: list[Any] = gathered(deepcopy(items))
     runs = Grouping().runs(items)
     ends, kinds = set(accumulate(len(run) for run in runs)), [item.get("type", "message") for item in items]
     wanted = set(accumulate(len(message["content"]) if is_envelope(message) else 1 for message in messages))

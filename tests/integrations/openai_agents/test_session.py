@@ -1,6 +1,7 @@
 """A session of the SDK in a store of Backscroll: items come back whole, and as they were."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from agents.memory import Session, SessionSettings
@@ -12,6 +13,8 @@ from backscroll.integrations.openai_agents import BackscrollSession, managed
 from tests.integrations import world
 from tests.integrations.openai_agents.kinds import ITEMS
 from tests.integrations.openai_agents.scripted import BOTH_WAYS, FollowingModel, Spy, agent_with, items_at, judged, run
+
+pytestmark = pytest.mark.frameworks
 
 _STEPS = st.lists(
     st.one_of(st.lists(st.sampled_from(ITEMS), max_size=5), st.sampled_from(["pop", "clear"])), max_size=8
@@ -64,8 +67,9 @@ def test_a_new_process_reads_what_was_stored(tmp_path):
 def test_what_is_no_json_is_refused_and_nothing_added():
     async def check():
         session = BackscrollSession("one")
+        nan: Any = {"role": "user", "content": float("nan")}
         with pytest.raises(MessageError):
-            await session.add_items([*ITEMS, {"role": "user", "content": float("nan")}])
+            await session.add_items([*ITEMS, nan])
         assert await session.get_items() == []
 
     asyncio.run(check())

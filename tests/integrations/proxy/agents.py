@@ -134,8 +134,11 @@ class AnthropicAgent(Agent):
 class ChatAgent(Agent):
     """Of OpenAI's chat completions."""
 
-    format, model, fake, path = "chat", "gpt-5", FakeOpenAIChat, "/v1/chat/completions"
-    tools = ({"type": "function", "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA}},)
+    format, model, path = "chat", "gpt-5", "/v1/chat/completions"
+    fake: Any = FakeOpenAIChat
+    tools: tuple[Any, ...] = (
+        {"type": "function", "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA}},
+    )
 
     def connect(self, url: str) -> Any:
         import openai

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import uvicorn
@@ -32,7 +33,7 @@ class Running:
 
 
 @contextmanager
-def proxied(provider: str, *, plain: bool = False, **settings: object) -> Iterator[Running]:
+def proxied(provider: str, *, plain: bool = False, **settings: Any) -> Iterator[Running]:
     """A proxy before a provider, as long as it lasts. `plain`: on an event loop and a parser of pure Python."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -72,6 +72,7 @@ class Recording(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: Any
     protocol_version = "HTTP/1.1"
 
     def _answer(self) -> None:

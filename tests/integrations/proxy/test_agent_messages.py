@@ -3,10 +3,14 @@
 import json
 from contextlib import closing
 
+import pytest
+
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from tests.integrations.clients.provider_server import serving
 from tests.integrations.proxy.agents import ResponsesAgent, scripted
+
+pytestmark = pytest.mark.frameworks
 
 BUDGET = 6_000
 

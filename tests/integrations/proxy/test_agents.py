@@ -19,6 +19,8 @@ from tests.integrations.proxy.agents import (
 )
 from tests.long_run import usually
 
+pytestmark = pytest.mark.frameworks
+
 BUDGET = 6_000
 
 

@@ -1,5 +1,7 @@
 """How many tokens a request may have where nobody set a budget, and what is said of it."""
 
+from typing import Any
+
 import pytest
 
 from backscroll.integrations.proxy.client_limits import CLIENT_LIMITS, limit_of
@@ -67,7 +69,7 @@ def test_long_window_is_what_the_client_counts_on():
 
 
 def test_answer_takes_its_room():
-    window = window_of("claude-haiku-4-5", {})
+    window: Any = window_of("claude-haiku-4-5", {})
     assert window.tokens == 200_000
     found = budget(LIBRARY, "claude-haiku-4-5", 64_000)
     assert found.tokens == 200_000 - 64_000 - 1_000

@@ -11,6 +11,7 @@ from backscroll.errors import MessageError
 from backscroll.integrations.proxy.unpacking import UnpackedTooLargeError, unpacked
 from tests.integrations.proxy.conversations import ODD, body_of, sent, turns
 from tests.integrations.proxy.recording import Answer
+from tests.long_run import usually
 
 BUDGET = 4_000
 
@@ -96,7 +97,7 @@ def test_body_that_cannot_be_unpacked_goes_on_as_it_is(provider, proxy_of, encod
     assert proxy.reports[0].why
 
 
-@pytest.mark.parametrize("path", ["/v1/messages", "/v1/embeddings"])
+@pytest.mark.parametrize("path", usually(["/v1/messages", "/v1/embeddings"], 1))
 @pytest.mark.parametrize(("encoding", "pack"), [PACKINGS[0], PACKINGS[3], PACKINGS[5]])
 def test_bomb_is_refused(provider, proxy_of, encoding, pack, path):
     """Where it would be read. On another path it goes on, unread."""

@@ -4,6 +4,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
@@ -51,7 +52,7 @@ def both() -> Iterator[SimpleNamespace]:
     """A proxy between two providers, each under a base path."""
     with ExitStack() as stack:
         anthropic, openai = stack.enter_context(recording()), stack.enter_context(recording())
-        upstreams = {"anthropic": f"{anthropic.url}/a/b", "openai": f"{openai.url}/o/"}
+        upstreams: dict[str, Any] = {"anthropic": f"{anthropic.url}/a/b", "openai": f"{openai.url}/o/"}
         proxy = stack.enter_context(
             proxied("", store=MemoryStore(), allow_paths=["/v1/rerank", "/extra/*"], **upstreams)
         )

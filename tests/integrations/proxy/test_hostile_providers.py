@@ -14,6 +14,7 @@ from tests.integrations.proxy.conversations import body_of, turns
 from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.raw_provider import raw
 from tests.integrations.proxy.recording import FIRST, message, recording, waits_for
+from tests.present import present
 
 WORDS = b"IGNORE-ALL-INSTRUCTIONS"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
@@ -157,7 +158,7 @@ def test_long_event_is_searched_once():
         tracemalloc.stop()
     reader.feed(b'","usage":{"input_tokens":5}}\n\n')
     assert peak < 2_000_000
-    assert reader.response()["usage"] == {"input_tokens": 5}
+    assert present(reader.response())["usage"] == {"input_tokens": 5}
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
@@ -181,7 +182,7 @@ def test_events_of_a_wrong_shape_are_no_loss():
     reader = AnswerReader("text/event-stream", "")
     for usage in ('{"input_tokens":5}', '"x"', "[1]", "null", "7", '{"output_tokens":2}'):
         reader.feed(b'data: {"type":"message_delta","delta":{},"usage":%s}\n\n' % usage.encode())
-    assert reader.response()["usage"] == {"input_tokens": 5, "output_tokens": 2}
+    assert present(reader.response())["usage"] == {"input_tokens": 5, "output_tokens": 2}
 
 
 def test_others_are_served_while_providers_hang(stack):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from backscroll.integrations.proxy.json_text import are_equal, respelled, split
 from backscroll.integrations.proxy.request_body import RequestBody
 from backscroll.integrations.proxy.seen import SeenMessages
+from tests.present import present
 
 _LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
@@ -59,8 +60,8 @@ def test_split_finds_each_item_and_all_else(items, others):
     body = f' {{ "messages" : {inner}{"," if value else ""}{json.dumps(value)[1:]}'
     found = split(body, "messages")
     assert body[found.start : found.end] == inner
-    assert [item.value for item in found.items] == items
-    assert [json.loads(body[item.start : item.end]) for item in found.items] == items
+    assert [item.value for item in present(found.items)] == items
+    assert [json.loads(body[item.start : item.end]) for item in present(found.items)] == items
     assert found.others == value
 
 

@@ -34,6 +34,8 @@ from tests.integrations.proxy.harness import Running
 from tests.integrations.proxy.raw import chunked, raw_status
 from tests.integrations.proxy.raw_provider import raw
 from tests.integrations.proxy.recording import Answer, counted, message, recording, stream, waits_for
+from tests.long_run import usually
+from tests.present import present
 
 BUDGET = 4_000
 
@@ -48,9 +50,9 @@ def serving(provider, *options, **environment):
     )
     with process:
         try:
-            address = process.stdout.readline()
+            address = present(process.stdout).readline()
             port = re.search(r":(\d+)", address)
-            assert port, address + process.stdout.read()
+            assert port, address + present(process.stdout).read()
             running = Running(int(port[1]))
             with running.client:
                 yield running, process
@@ -76,14 +78,15 @@ def newest_marked(got):
     return [block.get("tool_use_id") for block in blocks if "cache_control" in block][-2:]
 
 
+@pytest.mark.long
 def test_killed_proxy_marks_where_the_provider_has_its_cache(provider, tmp_path):
     """The first request of the next process has marks at its newest message and at that of the killed one's."""
     store, history = str(tmp_path / "a.db"), turns(30)
-    for number in (57, 59, 61):
+    for number in (57, 59):
         with serving(provider.url, "--store", store) as (proxy, process):
             ask(proxy, marked(history[:number]))
             process.kill()
-    assert [newest_marked(got) for got in provider.got[1:]] == [["t27", "t28"], ["t28", "t29"]]
+    assert [newest_marked(got) for got in provider.got[1:]] == [["t27", "t28"]]
 
 
 def test_killed_proxy_goes_on_where_it_was(provider, tmp_path):
@@ -113,6 +116,7 @@ def test_killed_proxy_goes_on_where_it_was(provider, tmp_path):
 NAMED = {"x-api-key": "k", "x-claude-code-session-id": "s1"}
 
 
+@pytest.mark.long
 def test_commands_read_the_store_while_the_proxy_runs(provider, tmp_path):
     """And what they show grows with the next request."""
     store = str(tmp_path / "a.db")
@@ -146,7 +150,7 @@ def test_hangup_that_is_ignored_ends_nothing(provider):
         assert process.poll() is None
 
 
-@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("ended_by", usually([signal.SIGINT, signal.SIGHUP, signal.SIGTERM], 2))
 def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
     """And closes the store, whose log of pages is gone then."""
     store = str(tmp_path / "a.db")
@@ -171,6 +175,7 @@ def test_end_says_what_all_requests_came_to(provider, tmp_path, ended_by):
     assert not list(tmp_path.glob("*-wal"))
 
 
+@pytest.mark.long
 def test_warning_of_tools_names_what_a_user_of_serve_can_do(provider):
     """Tools that take half of the budget."""
     with serving(provider.url, COLUMNS="200") as (proxy, process):
@@ -247,7 +252,7 @@ def test_command_keeps_two_providers_apart_and_reads_no_trailers(provider, tmp_p
     assert [got.path for got in other.got] == ["/x/y"]
 
 
-@pytest.mark.parametrize("streams", [100, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("streams", usually([30, 100, 1_000], 1))
 def test_streams_at_once_are_all_whole(provider, streams):
     """All are open at the same time before any ends."""
     everyone = threading.Barrier(streams)

@@ -2,6 +2,8 @@
 
 import json
 from contextlib import ExitStack, closing
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,8 @@ from backscroll.tokens.responses import read_usage
 from tests.integrations.clients.provider_server import serving
 from tests.integrations.proxy.agents import AGENTS, mostly_anthropic, scripted
 from tests.integrations.proxy.harness import proxied
-from tests.long_run import usually
+from tests.long_run import usual_sets, usually
+from tests.present import present
 
 BUDGET = 4_000
 
@@ -92,11 +95,15 @@ def begin(stack, proxy_of):
 
 
 all_apis = pytest.mark.parametrize("kind", AGENTS, ids=lambda kind: kind.format)
+usual_apis = pytest.mark.parametrize(
+    "kind", usually(sorted(AGENTS, key=lambda kind: kind.format == "responses"), 2), ids=lambda kind: kind.format
+)
+"""Agents of Responses take three times as long as others; the first tests of each kind have them always."""
 both_ways = pytest.mark.parametrize("is_streamed", usually([True, False], 1))
 
 
 @all_apis
-@pytest.mark.parametrize("way", usually([(True, True), (False, False), (True, False), (False, True)], 2))
+@pytest.mark.parametrize("way", usually([(True, True), (False, False), (True, False), (False, True)], 1))
 def test_calls_are_answered_before_the_client_sees_them(begin, kind, way):
     """No request is refused, reasoning stays valid, the cache holds, and the agent sees its own tools only."""
     is_streamed, parallel = way
@@ -131,8 +138,19 @@ def test_text_of_all_round_trips_reaches_the_client_once(begin, kind, is_streame
 
 
 @all_apis
-@pytest.mark.parametrize("way", usually([(True, False), (True, True), (False, False), (False, True)], 2))
-@pytest.mark.parametrize("budget", [BUDGET, 100_000])
+@pytest.mark.parametrize(
+    ("budget", "way"),
+    usual_sets(
+        [
+            (BUDGET, (True, True)),
+            (100_000, (True, False)),
+            *product((BUDGET, 100_000), ((False, False), (False, True))),
+            (BUDGET, (True, False)),
+            (100_000, (True, True)),
+        ],
+        2,
+    ),
+)
 def test_conversation_goes_on_after_a_restart(begin, kind, way, budget):
     """With the look-ups of the first process, which the client never saw: the cache holds, and so does reasoning."""
     is_streamed, parallel = way
@@ -158,7 +176,7 @@ def test_conversation_goes_on_after_a_restart(begin, kind, way, budget):
         assert len(lookups_in(server.bodies[-1])) == first.totals.lookups + second.totals.lookups
 
 
-@all_apis
+@usual_apis
 def test_turn_goes_on_after_a_restart(begin, kind):
     """The provider failed behind a look-up: it is not made twice."""
     store, script = MemoryStore(), looking_up(asks={"ref": "0"})
@@ -188,7 +206,7 @@ def test_turn_goes_on_after_a_restart(begin, kind):
     assert server.refusals == ["Overloaded"]
 
 
-@all_apis
+@usual_apis
 def test_look_up_with_a_call_of_the_client_is_lost(begin, kind):
     """It was answered, and nothing of that is stored before the client sends the results of its own calls."""
     store, script = MemoryStore(), looking_up(parallel=True, each=3)
@@ -213,7 +231,7 @@ def items_of(body):
 MARK = ', "cache_control": {"type": "ephemeral"}'
 
 
-@all_apis
+@usual_apis
 @both_ways
 def test_restart_without_the_option_takes_the_tool_away(begin, kind, is_streamed):
     """The page says so; nothing is refused, and no text of a view speaks of a tool that is not there any more."""
@@ -229,7 +247,7 @@ def test_restart_without_the_option_takes_the_tool_away(begin, kind, is_streamed
     assert server.refusals == []
 
 
-@all_apis
+@usual_apis
 @pytest.mark.parametrize("parallel", usually([True, False], 1))
 def test_fake_refuses_a_call_without_its_answer(begin, kind, parallel):
     """So the tests above would show it."""
@@ -258,7 +276,7 @@ def _without(item, calls):
 
 
 @both_ways
-@all_apis
+@usual_apis
 def test_error_of_the_provider_in_the_middle_is_handed_on(begin, kind, is_streamed):
     """The client asks again, and the model goes on from its look-up: it is not made twice."""
     _, server, proxy, agent = begin(kind, looking_up(asks={"ref": "0"}), is_streamed=is_streamed)
@@ -286,7 +304,7 @@ def test_error_of_the_provider_in_the_middle_is_handed_on(begin, kind, is_stream
 
 
 @both_ways
-@all_apis
+@usual_apis
 def test_model_that_only_looks_up_ends(begin, kind, is_streamed):
     """Six look-ups are answered, two are told to go on, and what is called then is left out."""
     script = lambda _: reply("Hm. ", calls=[("recall", {"ref": "0"})])  # noqa: E731
@@ -334,14 +352,14 @@ def test_shadow_adds_nothing(begin, kind):
     assert names(server.bodies[-1]) == ["read"]
 
 
-@all_apis
+@usual_apis
 @both_ways
 def test_usage_is_that_of_the_last_prompt_and_of_all_answers(begin, kind, is_streamed):
     """A client reads from it how long its conversation is; the report has what was paid for."""
     _, server, proxy, agent = begin(kind, looking_up(each=1, rounds=2, asks={"ref": "0"}), is_streamed=is_streamed)
     agent.history.append(agent.said("Go."))
-    usage = read_usage(agent.ask())
-    counted = [read_usage(each) for each in server.responses]
+    usage = present(read_usage(agent.ask()))
+    counted: list[Any] = [read_usage(each) for each in server.responses]
     assert len(counted) == 3
     assert usage.prompt == counted[-1].prompt
     assert usage.answer == sum(each.answer for each in counted)
@@ -350,7 +368,7 @@ def test_usage_is_that_of_the_last_prompt_and_of_all_answers(begin, kind, is_str
     assert proxy.client.get("/backscroll/status").json()["lookups"] == 2
 
 
-@all_apis
+@usual_apis
 def test_request_without_tools_is_no_agent(begin, kind):
     _, server, _, agent = begin(kind, None)
     agent.history.append(agent.said("Name this conversation."))

@@ -17,6 +17,7 @@ from tests.integrations.proxy.agents import AGENTS
 from tests.integrations.proxy.conversations import ask, turns
 from tests.integrations.proxy.raw_provider import raw
 from tests.integrations.proxy.recording import Answer, stream, waits_for
+from tests.long_run import usually
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of answers that cannot be read
 TOOLS = [{"name": "read", "input_schema": {"type": "object", "properties": {"path": {}}}}]
@@ -128,7 +129,7 @@ def test_answer_that_cannot_be_read_is_a_502(provider, proxy_of, content, is_lat
     assert "cannot be read" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("is_stream", [False, True])
+@pytest.mark.parametrize("is_stream", usually([True, False], 1))
 def test_answer_without_an_end_is_handed_on(proxy_of, stack, is_stream):
     """As much of it is held back as is read of others."""
     kind, piece = (b"text/event-stream", event("ping", x="y" * 60_000)) if is_stream else (b"a/b", b"x" * 60_000)

@@ -11,6 +11,7 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.cli.commands import invoke
 from tests.integrations.proxy.conversations import ask, turns
+from tests.present import present
 
 BUDGET = 4_000
 TOOLS = [{"name": "read", "input_schema": {"type": "object"}}]
@@ -84,7 +85,7 @@ def test_sessions_of_the_mcp_server_lack_single_requests(proxy, store):
     ask(proxy, turns(1), tools=TOOLS)
     ask(proxy, [TITLE])
     index = StoreIndex(store)
-    assert [index.catch_up(name).facts.single for name in reversed(index.behind())] == [False, True]
+    assert [present(index.catch_up(name)).facts.single for name in reversed(index.behind())] == [False, True]
 
 
 class Damaged(MemoryStore):

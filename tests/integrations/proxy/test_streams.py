@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from functools import partial
+from typing import Any
 
 import httpx
 import pytest
@@ -78,8 +79,10 @@ def test_client_that_leaves_before_the_headers_ends_it_too(provider, proxy_of):
     ended.set()
 
 
-class Pieces(tuple):
+class Pieces(tuple[Any, ...]):
     """Pieces that are made when they are sent."""
+
+    made: Any
 
     def __new__(cls, made):
         found = super().__new__(cls)
@@ -134,7 +137,11 @@ def test_address_that_cannot_be_used_is_an_error_of_the_client(provider, proxy_o
 
 
 def test_odd_events_are_handed_on(provider, proxy_of):
-    odd = [{"type": "message_delta", "delta": "x"}, {"type": "error", "error": "x"}, {"response": []}]
+    odd: list[dict[str, Any]] = [
+        {"type": "message_delta", "delta": "x"},
+        {"type": "error", "error": "x"},
+        {"response": []},
+    ]
     pieces = [b"data: " + json.dumps({"usage": {}, **each}).encode() + b"\n\n" for each in odd]
     provider.usual = lambda _: stream(*pieces)
     proxy = proxy_of(provider.url)

@@ -11,6 +11,7 @@ from tests.integrations.proxy.conversations import LONG, ask, body_of, sent, tur
 from tests.integrations.proxy.harness import proxied
 from tests.integrations.proxy.recording import Answer, message, stream
 from tests.long_run import usually
+from tests.present import present
 
 BUDGET = 4_000
 
@@ -32,7 +33,7 @@ def test_only_messages_are_written_again(provider, proxy_of):
     assert got.body.startswith(head)
     assert got.body.endswith(tail)
     found = split(got.body.decode(), "messages")
-    shown = [got.body.decode()[item.start : item.end] for item in found.items]
+    shown = [got.body.decode()[item.start : item.end] for item in present(found.items)]
     assert len(shown) < len(texts)
     assert shown[-2:] == texts[-2:]
     assert sum(text in texts for text in shown) >= 4

@@ -35,7 +35,7 @@ class Claude:
         return AnthropicModel(
             NAME,
             provider=AnthropicProvider(anthropic_client=client),
-            settings=AnthropicModelSettings(max_tokens=1_000, **settings),
+            settings=AnthropicModelSettings(max_tokens=1_000, **settings),  # type: ignore[typeddict-item]  # any settings
         )
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:

@@ -15,6 +15,8 @@ from tests.fakes import FaultyStore
 from tests.integrations import world
 from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, kept, said, spoken, tokens_of, turns
 
+pytestmark = pytest.mark.frameworks
+
 
 def texts(request: Any) -> str:
     return str(spoken(request))
@@ -104,15 +106,24 @@ def test_a_sub_agent_with_the_same_id_has_its_own():
 
 
 def test_a_restart_goes_on(tmp_path):
-    store = f"sqlite:///{tmp_path / 'agent.db'}"
-    first, context = Scripted(), Backscroll(store=store)
-    history = asyncio.run(turns(agent_of(first, context), 1, conversation_id="c")).all_messages()
-    context.close()
-    second, again = Scripted(), Backscroll(store=store)
-    second.answered = first.answered
-    result = asyncio.run(turns(agent_of(second, again), 1, begin=1, history=history, conversation_id="c"))
-    last, resumed = first.spoken[-1], second.spoken[0]
-    assert resumed[: len(last)] == last, "the first request after a restart extends the one before it"
+    """Its first request is the one of a session that was not restarted."""
+    asked = []
+    for restarts in (False, True):
+        store = f"sqlite:///{tmp_path / f'agent-{restarts}.db'}"
+        first, context = Scripted(), Backscroll(store=store)
+        history = asyncio.run(turns(agent_of(first, context), 1, conversation_id="c")).all_messages()
+        before = len(first.spoken)
+        second, again = first, context
+        if restarts:
+            context.close()
+            second, again, before = Scripted(), Backscroll(store=store), 0
+            second.answered = first.answered
+        result = asyncio.run(turns(agent_of(second, again), 1, begin=1, history=history, conversation_id="c"))
+        asked.append(second.spoken[before])
+        if not restarts:
+            again.close()
+    resumed = asked[1]
+    assert resumed == asked[0]
     assert again.conversation("c", "shop").session_id == "shop/c"
     again.close()
     assert len(spoken(result.all_messages())) > len(resumed)

@@ -56,7 +56,7 @@ def built(step: Step, provider: str) -> ModelMessage:
 
 
 def served(step: Served) -> Any:
-    named = {"tool_call_id": step.id, "provider_name": "anthropic"}
+    named: dict[str, Any] = {"tool_call_id": step.id, "provider_name": "anthropic"}
     hit = {"type": "web_search_result", "url": "https://example.org", "title": "T", "encrypted_content": "e" * 90}
     if step.call:
         yield NativeToolCallPart("web_search", {"query": "x"}, **named)

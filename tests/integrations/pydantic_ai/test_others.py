@@ -150,7 +150,7 @@ def test_usage_is_recorded_with_the_cached_parts_apart():
 
     model = Cached(fine)
     context = Backscroll()
-    history = asyncio.run(agent_of(model, context).run("Hello.", conversation_id="c")).all_messages()
+    history: Any = asyncio.run(agent_of(model, context).run("Hello.", conversation_id="c")).all_messages()
     assert counted_in(history[-1], "scripted/m") == Counted(60, 200, 40, 9)
     assert context.conversation("c", "shop").usage("scripted/m").used == TokenCount(300, "measured")
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import FallbackExceptionGroup, ModelContextWindowExceededError, ModelHTTPError
+from pydantic_ai.messages import UserPromptPart
 from pydantic_ai.models.fallback import FallbackModel
 
 from backscroll import BudgetError, RequestTooLargeError
@@ -26,7 +27,7 @@ from tests.integrations.pydantic_ai.agents import (
     turns,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:the provider refused a request")
+pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("ignore:the provider refused a request")]
 TIGHT = 1_800
 """Tokens that a provider accepts, although its model is known to take more."""
 
@@ -92,7 +93,9 @@ def test_an_error_is_known_by_its_text_or_by_its_class(error):
     result = asyncio.run(agent_of(model).run(long))
     assert result.output == "Fine."
     assert model.sizes[1] < model.sizes[0]
-    assert result.all_messages()[0].parts[0].content == long
+    prompt = result.all_messages()[0].parts[0]
+    assert isinstance(prompt, UserPromptPart)
+    assert prompt.content == long
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -108,7 +111,9 @@ def test_an_error_that_is_no_overflow_passes_unchanged(stream):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_too_many_rejections_end_in_one_error(stream):
-    model = Measuring(script=lambda step, messages: too_long(model.sizes[-1], model.sizes[-1] - 1), window=None)
+    model: Measuring = Measuring(
+        script=lambda step, messages: too_long(model.sizes[-1], model.sizes[-1] - 1), window=None
+    )
     agent = agent_of(model)
     with pytest.raises(RequestTooLarge, match="24 times in a row") as raised:
         asyncio.run(say(agent, "word " * 3_000, stream=stream))

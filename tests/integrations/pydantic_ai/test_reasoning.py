@@ -19,6 +19,8 @@ for client in ("anthropic", "openai", "httpx2"):
 from tests.integrations.pydantic_ai.claude import NAME, Claude  # noqa: E402
 from tests.integrations.pydantic_ai.gpt import Gpt  # noqa: E402
 
+pytestmark = pytest.mark.frameworks
+
 BUDGET = 6_000
 
 
@@ -93,7 +95,7 @@ def test_settings_that_change_keep_it():
     async def run() -> Any:
         history = None
         for effort in ("high", "low"):
-            options = {"model_settings": {"thinking": effort}, "message_history": history}
+            options: dict[str, Any] = {"model_settings": {"thinking": effort}, "message_history": history}
             history = (await agent.run("Go on.", **options)).all_messages()
         return history
 

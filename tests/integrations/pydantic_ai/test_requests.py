@@ -11,6 +11,7 @@ from pydantic_ai.messages import BinaryContent
 from backscroll.integrations.pydantic_ai import Backscroll
 from tests.integrations import world
 from tests.integrations.pydantic_ai.agents import Scripted, agent_of, called, kept, said, spoken, turns
+from tests.present import present
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (1_024).to_bytes(4) + (768).to_bytes(4) + b"\x08\x02\0\0\0"
 """The beginning of a picture of 1,024 x 768."""
@@ -98,7 +99,7 @@ def test_it_runs_without_an_event_loop():
     agent, history = agent_of(model), None
     for turn in range(2):
         history = agent.run_sync(world.asked(turn), message_history=history).all_messages()
-    check(model, history, steps=2 * world.TURN)
+    check(model, present(history), steps=2 * world.TURN)
 
 
 def test_it_streams():
@@ -129,7 +130,7 @@ def test_the_same_requests_streamed_or_not():
                         async with node.stream(run.ctx) as events:
                             async for _ in events:
                                 pass
-            history = run.result.all_messages()
+            history = present(run.result).all_messages()
         return [[{k: v for k, v in each.items() if v} for each in request] for request in model.spoken]
 
     assert asyncio.run(requests(False))[:19] == asyncio.run(requests(True))[:19]
@@ -152,7 +153,7 @@ def test_pictures_are_counted_and_leave_as_texts():
     async def run() -> Any:
         history = None
         for turn in range(12):
-            prompt = [f"Picture {turn}:", replace(picture)]
+            prompt: list[Any] = [f"Picture {turn}:", replace(picture)]
             history = (await agent.run(prompt, message_history=history)).all_messages()
         return history
 

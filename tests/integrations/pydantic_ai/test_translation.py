@@ -52,7 +52,7 @@ PROMPT = UserPromptPart(
         TextContent("a note", metadata={"by": "app"}),
     ]
 )
-REQUESTS = [
+REQUESTS: list[Any] = [
     SystemPromptPart("Be brief."),
     SystemPromptPart("Now: 3 left.", scope="request"),
     UserPromptPart("Hello."),
@@ -73,7 +73,7 @@ REQUESTS = [
     InstructionDeltaPart(id=None, content="From now on in French."),
     CompactionPart("They talked."),
 ]
-RESPONSES = [
+RESPONSES: list[Any] = [
     TextPart("Fine.", id="msg_1", provider_name="openai"),
     ThinkingPart("Hm.", signature="sig", provider_name="anthropic"),
     ThinkingPart("", id="rs_1", provider_name="openai"),
@@ -260,12 +260,13 @@ def test_results_of_several_messages_become_one():
 
 
 def test_what_backscroll_writes():
-    written = [
+    written: list[dict[str, Any]] = [
         {"role": "user", "content": "<summary>x</summary>"},
         {"role": "assistant", "content": [text("<summary>x</summary>")]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c9", "content": "[no result recorded]"}]},
     ]
-    request, response, result = [TRANSLATION.to_native(message, []) for message in written]
+    made: list[Any] = [TRANSLATION.to_native(message, []) for message in written]
+    request, response, result = made
     assert (request.parts[0].part_kind, request.parts[0].content) == ("user-prompt", "<summary>x</summary>")
     assert (response.kind, response.parts[0].content) == ("response", "<summary>x</summary>")
     assert (result.parts[0].tool_call_id, result.parts[0].content) == ("c9", "[no result recorded]")

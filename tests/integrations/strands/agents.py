@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from strands import Agent, tool
+from strands.models import Model
 
 from backscroll.integrations.strands import ContextManagerPlugin
-from tests.integrations.strands.scripted import Scripted
 
 CHINESE = "数据库连接在第三次重试之后仍然失败，请检查服务器的防火墙设置。"  # noqa: RUF001
 
@@ -79,7 +79,7 @@ def save(path: str, text: str) -> str:
 TOOLS = [read, fail, look, chinese, save]
 
 
-def agent_of(model: Scripted, *plugins: Any, **options: Any) -> Agent:
+def agent_of(model: Model, *plugins: Any, **options: Any) -> Agent:
     """An agent without output, with our plugin on auto where none is given."""
     given = list(plugins) or [ContextManagerPlugin("auto")]
     settings: dict[str, Any] = {"tools": TOOLS, "context_manager": False, "callback_handler": None, **options}

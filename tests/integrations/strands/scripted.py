@@ -77,7 +77,7 @@ class Scripted(Model):
         self.counted += 1
         return await super().count_tokens(messages, *args, **kwargs)
 
-    async def stream(
+    async def stream(  # type: ignore[override]  # its options are not all named here
         self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any
     ) -> AsyncIterator[dict[str, Any]]:
         request = {"messages": copy.copy(messages), "tools": tool_specs or [], "system": system_prompt or ""}

@@ -8,6 +8,8 @@ from backscroll.integrations.strands import ContextManagerPlugin
 from tests.integrations.strands.agents import agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call
 
+pytestmark = pytest.mark.frameworks
+
 AGENTIC = {"strategy": "agentic", "compression": {"protect_first": 0, "protect_last": 2}}
 
 

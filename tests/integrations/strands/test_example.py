@@ -5,6 +5,7 @@ import pytest
 from tests.integrations.example_runs import FOUND, run_example
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", [9_000])
 def test_the_example_compacts_and_looks_up_what_it_read_first(window, tmp_path):
     printed = run_example("strands_agent.py", tmp_path, "--window", str(window))

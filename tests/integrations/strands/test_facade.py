@@ -13,7 +13,7 @@ from strands.agent.conversation_manager import (
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 from strands.vended_plugins.context_offloader import InMemoryStorage
 
-from backscroll.compaction.modes import LEAN
+from backscroll.compaction.modes import HANDOVER, LEAN
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
@@ -22,6 +22,7 @@ from backscroll.integrations.strands.settings import Compression, Config, Offloa
 from backscroll.notices import BackscrollWarning
 from tests.integrations.strands.agents import TOOLS, agent_of
 from tests.integrations.strands.scripted import Scripted, call, sent
+from tests.present import present
 
 
 def test_with_a_strategy_everything_is_on_and_keys_override():
@@ -31,7 +32,8 @@ def test_with_a_strategy_everything_is_on_and_keys_override():
     assert read_config({"strategy": "auto", "offloader": False}).offloading is None
     assert read_config({"strategy": "auto", "compression": False}).compression is None
     found = read_config({"strategy": "auto", "compression": {"window_size": 60}})
-    assert (found.compression.window_size, found.compression.protect_last) == (60, 10)
+    compression = present(found.compression)
+    assert (compression.window_size, compression.protect_last) == (60, 10)
     assert found.offloading is not None
 
 
@@ -39,8 +41,9 @@ def test_without_a_strategy_only_what_is_given_is_on():
     assert read_config({}).compression is None
     assert read_config({}).offloading is None
     found = read_config({"compression": "summarize"})
-    assert (found.compression.method, found.compression.max_messages, found.offloading) == ("summarize", None, None)
-    assert read_config({"compression": True}).compression.method == "truncate"
+    compression = present(found.compression)
+    assert (compression.method, compression.max_messages, found.offloading) == ("summarize", None, None)
+    assert present(read_config({"compression": True}).compression).method == "truncate"
     assert read_config({"offloader": True}).compression is None
 
 
@@ -50,9 +53,12 @@ def test_the_defaults_are_those_of_the_table():
     assert made == Compression()
     for name in Compression.model_fields:
         assert getattr(made, name) == told[f"compression.{name}"]
-    assert read_config({"compression": "summarize"}).compression.summary_ratio == told["compression.summary_ratio"]
+    assert (
+        present(read_config({"compression": "summarize"}).compression).summary_ratio
+        == told["compression.summary_ratio"]
+    )
     assert made.threshold == told["compression.proactive.threshold"] == 0.7
-    previews = read_config({"offloader": True}).offloading.preview
+    previews = present(read_config({"offloader": True}).offloading).preview
     assert (previews.threshold_tokens, previews.preview_tokens, previews.when) == (2_500, 1_500, "seen")
 
 
@@ -100,7 +106,7 @@ def test_what_can_never_work_is_refused_by_name(config: Any, wants: str):
 def test_none_is_the_default_and_turns_a_part_off():
     """As before: of a setting None is its default, of a part it means that there is none."""
     given = {"window_size": None, "proactive": {"threshold": None}, "model": None}
-    found = read_config({"compression": given}).compression
+    found = present(read_config({"compression": given}).compression)
     assert (found.window_size, found.threshold, found.model) == (40, 0.7, None)
     assert read_config({"strategy": "auto", "compression": None}).compression is None
     assert read_config({"strategy": None, "offloader": True}).compression is None
@@ -110,6 +116,7 @@ def test_none_is_the_default_and_turns_a_part_off():
 
 def test_no_error_quotes_a_client_or_a_mapping():
     """Their text may hold a key."""
+    config: Any
     for config in ({"compression": {"model": {"api_key": "hush"}}}, [{"encryption_key": "hush"}]):
         with pytest.raises(ConfigurationError) as caught:
             ContextManagerPlugin(config)
@@ -128,7 +135,7 @@ def test_options_outside_the_configuration_are_checked():
     ("given", "sizes"), [({"threshold": 1_000}, (1_000, 600)), ({"preview_tokens": 6_000}, (10_000, 6_000))]
 )
 def test_of_two_sizes_the_other_follows(given: dict[str, int], sizes: tuple[int, int]):
-    previews = read_config({"offloader": given}).offloading.preview
+    previews = present(read_config({"offloader": given}).offloading).preview
     assert (previews.threshold_tokens, previews.preview_tokens) == sizes
 
 
@@ -174,26 +181,26 @@ def test_users_part_replaces_the_composed_one_by_type(first: bool):
     own = ContextOffloader(threshold=100, preview_tokens=50)
     plugins = [own, ContextManagerPlugin("auto")] if first else [ContextManagerPlugin("auto"), own]
     agent = agent_of(Scripted(), *plugins)
-    assert attached_to(agent).parts.offloading.preview.threshold_tokens == 100
+    assert present(attached_to(agent).parts.offloading).preview.threshold_tokens == 100
     assert attached_to(agent).parts.compression == Compression()
 
     class Mine(ContextCompression):
         name = "my own name for it"
 
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), Mine("summarize"))
-    assert attached_to(agent).parts.compression.method == "summarize"
+    assert present(attached_to(agent).parts.compression).method == "summarize"
 
 
 def test_strands_own_offloader_replaces_the_composed_one():
     """Strands' own offloader takes the place of the composed one."""
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), StrandsOffloader(InMemoryStorage()))
-    assert conversation_of(agent)._session.config.compaction.tool_result_preview is None
+    assert present(conversation_of(agent))._session.config.compaction.tool_result_preview is None
     assert "retrieve_offloaded_content" in agent.tool_names
 
 
 def test_parts_are_plugins_of_their_own():
     compressed = agent_of(Scripted(), ContextCompression(window_size=30))
-    assert conversation_of(compressed)._session.config.compaction.max_messages == 30
+    assert present(conversation_of(compressed))._session.config.compaction.max_messages == 30
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = agent_of(Scripted(), ContextOffloader(), context_manager=None)
@@ -213,6 +220,13 @@ def test_a_part_alone_of_another_agent_is_not_there():
     with pytest.raises(ConfigurationError, match="no Backscroll plugin"):
         ContextManagerPlugin("auto").usage(Agent(model=Scripted(), callback_handler=None))
     assert ContextManagerPlugin("auto").usage(agent).messages == 0
+
+
+@pytest.mark.parametrize("method", ["truncate", "summarize"])
+def test_mode_handover_brings_its_own_strategies(method):
+    options = core_options(Compression(method=method), Offloading(), "handover")
+    assert tuple(options["strategies"]) == HANDOVER.strategies
+    assert options["protect"].working_set == HANDOVER.protect.working_set
 
 
 def test_mode_lean_sets_what_the_settings_leave_open():

@@ -13,9 +13,12 @@ from backscroll.integrations.strands.registration import conversation_of
 from backscroll.notices import BackscrollWarning
 from tests.integrations.strands.agents import agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call
+from tests.present import present
+
+pytestmark = pytest.mark.frameworks
 
 
-class Watched(dict):
+class Watched(dict[str, Any]):
     """A message that counts how often Backscroll reads what it says: Strands' tracer does so in each step."""
 
     compared = 0
@@ -26,7 +29,7 @@ class Watched(dict):
         Watched.copies += 1
         return dict.__eq__(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def get(self, key: Any, default: Any = None) -> Any:
         reader = sys._getframe(1).f_globals["__name__"]
@@ -72,7 +75,7 @@ def test_edit_between_invocations_is_noticed_anywhere():
     agent("Begin.")
     agent.messages[3]["content"] = [{"text": "something else was said"}]
     agent("Go on.")
-    taken_in = asyncio.run(conversation_of(agent).get_messages())
+    taken_in = asyncio.run(present(conversation_of(agent)).get_messages())
     assert taken_in[3]["content"] == [{"text": "something else was said"}]
     assert len(taken_in) == len(agent.messages)
 

@@ -14,6 +14,7 @@ from backscroll.integrations.strands import ContextManagerPlugin
 from backscroll.integrations.strands.models import counted_in
 from tests.integrations.strands.agents import TOOLS, agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call, faults, sent
+from tests.present import present
 
 
 def reading(request: Any, n: int) -> Any:
@@ -80,7 +81,8 @@ def test_interrupts_are_unharmed():
     agent = agent_of(model, tools=[delete])
     result = agent("Delete it")
     assert result.stop_reason == "interrupt"
-    again = agent([{"interruptResponse": {"interruptId": result.interrupts[0].id, "response": "yes"}}])
+    answer: Any = {"interruptResponse": {"interruptId": present(result.interrupts)[0].id, "response": "yes"}}
+    again = agent([answer])
     assert again.stop_reason == "end_turn"
     assert "a.py: yes" in text_of(model.requests[-1]["messages"])
     assert model.faults == []

@@ -15,8 +15,12 @@ from backscroll.integrations.strands.registration import conversation_of
 from tests.integrations.strands import scripts
 from tests.integrations.strands.agents import agent_of, png, refusals_expected, text_of
 from tests.integrations.strands.scripted import Scripted, call, faults, tokens_of
+from tests.present import present
 
-pytestmark = pytest.mark.filterwarnings("ignore:context_window_limit is not set", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.frameworks,
+    pytest.mark.filterwarnings("ignore:context_window_limit is not set", "ignore::DeprecationWarning"),
+]
 
 
 PLUGIN = ContextManagerPlugin("auto")
@@ -178,7 +182,7 @@ def test_after_a_restore_nothing_comes_back_and_pins_hold(tmp_path):
     gc.collect()  # the process ends here
     again = ours(second)
     again("And now?")
-    assert conversation_of(again)._session.history.protected == {3}
+    assert present(conversation_of(again))._session.history.protected == {3}
     assert first.summaries
     asked = [text_of(request["messages"]) for request in second.summaries]
     assert not any("(none yet)" in text or "fact 0: " in text for text in asked), "it goes on from the summary there is"

@@ -13,6 +13,8 @@ from backscroll.integrations.strands import ContextManagerPlugin, ContextOffload
 from tests.integrations.strands.agents import agent_of, refusals_expected
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
 
+pytestmark = pytest.mark.frameworks
+
 REACTIVE = {"compression": {"proactive": False}}
 
 

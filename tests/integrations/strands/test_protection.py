@@ -9,6 +9,8 @@ from backscroll.integrations.strands import ContextManagerPlugin, pin_message
 from tests.integrations.strands.agents import agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call
 
+pytestmark = pytest.mark.frameworks
+
 PINNED_PATH = "pinned.py"
 
 

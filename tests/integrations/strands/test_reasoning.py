@@ -17,6 +17,8 @@ from strands.models.anthropic import AnthropicModel
 
 from tests.integrations.clients.provider_server import ProviderServer, serving
 
+pytestmark = pytest.mark.frameworks
+
 NAME = "claude-opus-5-5"
 
 

@@ -26,6 +26,9 @@ from backscroll.integrations.strands.settings import Compression, Config, read_c
 from backscroll.notices import BackscrollWarning
 from tests.integrations.strands.agents import agent_of, refusals_expected, text_of
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
+from tests.present import present
+
+pytestmark = pytest.mark.frameworks
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/integrations/strands.md").read_text(encoding="utf-8")
@@ -112,7 +115,8 @@ def test_6_of_two_managers_the_warning_says_which_wins():
 def test_7_protect_first_and_last_are_independent():
     """First and last are independent and have one vocabulary."""
     for method in ("truncate", "summarize"):
-        found = read_config({"compression": {"method": method, "protect_first": 3, "protect_last": 7}}).compression
+        compression = {"method": method, "protect_first": 3, "protect_last": 7}
+        found = present(read_config({"compression": compression}).compression)
         assert (found.protect_first, found.protect_last) == (3, 7)
     assert [row.name for row in rows(Config) if "protect" in row.name] == [
         "compression.protect_first", "compression.protect_last"]  # fmt: skip
@@ -155,7 +159,7 @@ def test_12_users_plugin_is_recognised_by_type_not_name():
         name = "something else"
 
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), Mine(threshold=77))
-    assert attached_to(agent).parts.offloading.preview.threshold_tokens == 77
+    assert present(attached_to(agent).parts.offloading).preview.threshold_tokens == 77
 
 
 def test_13_names_say_what_they_do():
@@ -186,7 +190,7 @@ def test_15_protecting_includes_the_pair():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plugin.pin(agent, 1)
-    history_of = conversation_of(agent)._session.history
+    history_of = present(conversation_of(agent))._session.history
     assert history_of.entry(1).group is history_of.entry(2).group
     assert isinstance(agent, Agent)
 

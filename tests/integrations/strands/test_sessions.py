@@ -18,6 +18,7 @@ from backscroll.integrations.strands import ContextManagerPlugin
 from backscroll.integrations.strands.registration import conversation_of
 from tests.integrations.strands.agents import agent_of
 from tests.integrations.strands.scripted import Scripted, call, plain, sent
+from tests.present import present
 
 
 def work(request: Any, n: int) -> Any:
@@ -53,7 +54,7 @@ def test_stored_session_sends_the_same_request_after_a_restart(kind: str, tmp_pa
     agent = start(first)
     with pytest.raises(EventLoopException, match="the process dies"):
         after(agent, 12)
-    compactions = conversation_of(agent).usage("scripted").compactions
+    compactions = present(conversation_of(agent)).usage("scripted").compactions
     assert compactions > 2
     messages = plain(sent(agent.messages))
     del agent
@@ -64,7 +65,7 @@ def test_stored_session_sends_the_same_request_after_a_restart(kind: str, tmp_pa
     assert plain(sent(again.messages)) == messages
     again()
     assert seen(second, 0) == seen(first, -1), "the same request, byte for byte"
-    assert conversation_of(again).usage("scripted").compactions == compactions
+    assert present(conversation_of(again)).usage("scripted").compactions == compactions
 
 
 def test_snapshots_and_given_messages_are_taken_in_once(tmp_path):
@@ -120,7 +121,7 @@ def test_a_plugin_serves_several_agents_each_with_its_own():
     for number, agent in enumerate(agents):
         agent(f"Question {number}")
     for number, agent in enumerate(agents):
-        stored = asyncio.run(conversation_of(agent).get_messages())
+        stored = asyncio.run(present(conversation_of(agent)).get_messages())
         assert [message["content"][0]["text"] for message in stored] == [f"Question {number}", f"Answer {number}"]
 
 
@@ -133,7 +134,7 @@ def test_summaries_by_a_model_are_bounded_and_not_made_again():
     settings = {"method": "summarize", "model": other, "system_prompt": "Sum it up."}
     agent = agent_of(model, ContextManagerPlugin({"strategy": "auto", "compression": settings}))
     after(agent, 60)
-    usage = conversation_of(agent).usage("scripted")
+    usage = present(conversation_of(agent)).usage("scripted")
     assert model.summaries == []
     assert 0 < len(other.summaries) <= 2 * usage.compactions + 1
     assert other.summaries[0]["system"] == "Sum it up."

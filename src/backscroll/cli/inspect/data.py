@@ -17,7 +17,7 @@ from backscroll.history.history import Entry
 from backscroll.history.loading import chunks
 from backscroll.messages.cache_marks import without_marks
 from backscroll.ports import Store
-from backscroll.recall.retrieval import heading, part_text
+from backscroll.recall.entry_texts import heading, part_text
 from backscroll.session.log_replay import LogReplay, Step
 from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
 

@@ -187,13 +187,6 @@ def _ends(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: int(most * 0.7)]}{_CUT}{text[-int(most * 0.3) :]}"
 
 
-def rules_of(note: DigestLine) -> list[DigestLine]:
-    """Return the rules in a user's words, which stay word for word if the words find no room."""
-    return [
-        DigestLine(first=note.first, last=note.last, kind="rule", text=rule, by=note.by) for rule in rules_in(note.text)
-    ]
-
-
 def _unsaid(entry: Entry) -> DigestLine:
     """Name what a message holds of which its user typed nothing: what a host inserted, or media."""
     inserted = [piece for piece in entry.reading.pieces if piece.rank == "inserted"]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from backscroll.compaction.digest.notes import rules_of
-from backscroll.compaction.digest.writer import squeeze_rules
+from backscroll.compaction.digest.squeezing import squeeze_rules
+from backscroll.compaction.digest.user_rules import rules_of
 from backscroll.history.plan import DigestContent, DigestLine
 from backscroll.view.rendering import note_text
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from backscroll.compaction.digest.rule_markers import LANGUAGES, Markers
 from backscroll.compaction.sampling import sampled
+from backscroll.history.plan import DigestLine
 
 PROHIBITION, STANDING, LIMIT, NO_RULE = 3, 2, 1, 0
 _SENTENCE = re.compile(
@@ -68,3 +69,10 @@ def same_rule(sentence: str) -> str:
 
 _known_rules = lru_cache(maxsize=1_024)(_rules_in)
 """The next digest reads a digest's words of users again."""
+
+
+def rules_of(note: DigestLine) -> list[DigestLine]:
+    """Return the rules in a user's words, which stay word for word if the words find no room."""
+    return [
+        DigestLine(first=note.first, last=note.last, kind="rule", text=rule, by=note.by) for rule in rules_in(note.text)
+    ]

@@ -14,14 +14,15 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
-from backscroll.compaction.digest.notes import TurnFacts, newest_ranked, rules_of
-from backscroll.compaction.digest.outdated import is_talk, outdated, states_fact, still_contradicting, without_outdated
+from backscroll.compaction.digest.notes import TurnFacts, newest_ranked
+from backscroll.compaction.digest.outdated import is_talk, outdated, still_contradicting, without_outdated
 from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted, removed_in
 from backscroll.compaction.digest.repeated import without_repeated
+from backscroll.compaction.digest.squeezing import BY_USERS, OF_RANKED, squeeze_rules, strength_of
 from backscroll.compaction.digest.stale_lines import fingerprint
 from backscroll.compaction.digest.tallies import SAID_ONCE, merged, tally
 from backscroll.compaction.digest.terms import specific_words
-from backscroll.compaction.digest.user_rules import rules_in, same_rule, strength
+from backscroll.compaction.digest.user_rules import rules_of, same_rule
 from backscroll.history.history import Entry
 from backscroll.history.plan import LINES, RANKED, DigestContent, DigestLine
 from backscroll.messages.statements import Sentence, sentences_of
@@ -29,7 +30,6 @@ from backscroll.view.rendering import note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 IN_A_TALK = 0.9  # the same where no tool was called: then what the user said is what there is
-OF_RANKED = 0.25  # of headings for system messages that no longer fit the view
 HELD = 0.25  # of headings for words that replace what the view shows word for word
 WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
 RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
@@ -40,7 +40,6 @@ _CHARACTERS = 3.2  # per token of a line, before it is counted
 _OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 MOST_PROSE = 0.6  # of a digest that a model's summary takes at most; no more than two fifths are requested
-_BY_USERS = ("rule", "user")
 
 
 class Frame(NamedTuple):
@@ -354,14 +353,9 @@ def _strongest(notes: Sequence[DigestLine], most: int) -> list[DigestLine]:
     """Return the strongest rules and the newest words, in order: a rule that has no room now may have it later."""
     if len(notes) <= most:
         return list(notes)
-    worth = {number: (_strength(note) if note.kind == "rule" else 0) for number, note in enumerate(notes)}
+    worth = {number: (strength_of(note) if note.kind == "rule" else 0) for number, note in enumerate(notes)}
     best = sorted(worth, key=lambda number: (worth[number], number))[-most:]
     return [notes[number] for number in sorted(best)]
-
-
-def _strength(note: DigestLine) -> int:
-    """Return the strength of the strongest rule in a user's words."""
-    return max(map(strength, rules_in(note.text)), default=0)
 
 
 def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
@@ -372,8 +366,8 @@ def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
 def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[DigestLine]:
     """Return users' words and system messages that left, and rules that no remaining words contain."""
     left = set(after)
-    words = [note.text for note in after if note.kind in _BY_USERS]
-    gone = [note for note in before if note not in left and note.kind in (*_BY_USERS, "pasted", *RANKED)]
+    words = [note.text for note in after if note.kind in BY_USERS]
+    gone = [note for note in before if note not in left and note.kind in (*BY_USERS, "pasted", *RANKED)]
     with_rules = [each for note in gone for each in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
     return [each for each in with_rules if each.kind != "rule" or not any(each.text in text for text in words)]
 
@@ -436,22 +430,6 @@ def _squeeze_talk(notes: Sequence[DigestLine], excess: int, tokens: Callable[[st
 def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:  # noqa: ARG001  a stage
     """Remove the summary: a model can write it again, while a user states a rule once."""
     return [note for note in notes if note.kind != "prose"]
-
-
-def squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove rules, and users' words that are nothing but rules: first those that state facts, then the weakest, and
-    the oldest of equal ones. System messages go last.
-    """
-    order = [number for number, note in enumerate(notes) if note.kind in _BY_USERS]
-    order.sort(key=lambda number: (not states_fact(notes[number]), _strength(notes[number])))
-    order += [number for number, note in enumerate(notes) if note.kind in RANKED]
-    gone: set[int] = set()
-    for number in order:
-        if excess <= 0:
-            break
-        excess -= tokens(note_text(notes[number])) + 1
-        gone.add(number)
-    return [note for number, note in enumerate(notes) if number not in gone]
 
 
 def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:

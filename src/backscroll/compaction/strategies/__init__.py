@@ -2,6 +2,7 @@
 
 - `deduplicate.py`: results that a later result made redundant, and old media, become stubs
 - `clear.py`: old results, old media and long arguments become stubs with a reference
+- `shorten.py`: what would take the room of all else is cut by its structure
 - `excerpt.py`: old results are cut to the lines that matter most
 - `preview.py`: long results are shown by these lines from the start
 - `importance.py`: groups with the lowest score are digested first
@@ -18,7 +19,7 @@ from typing import Any, Literal
 from backscroll.compaction.decision import Strategy
 from backscroll.errors import ConfigurationError
 
-STRATEGIES = ("deduplicate", "excerpt", "clear", "digest", "importance", "truncate")
+STRATEGIES = ("deduplicate", "shorten", "excerpt", "clear", "digest", "importance", "truncate")
 """The names that a list may hold."""
 NATIVE = "native"
 """The strategy that needs the option `native`, which only programs can give."""
@@ -30,17 +31,18 @@ DEFAULT_ORDER = ("deduplicate", "excerpt", "digest")
 Choice = str | Sequence[str | Strategy] | None
 
 
-def choose(strategies: Choice) -> Callable[[], tuple[Strategy, ...]]:
+def choose(strategies: Choice, order: Sequence[str] = DEFAULT_ORDER) -> Callable[[], tuple[Strategy, ...]]:
     """Return a function that returns the strategies to run, in order. Its first call loads them.
 
     Args:
-        strategies: `"auto"`: the default order. A list of names (`"clear"`) and strategies (`ClearStrategy(over=200)`,
+        strategies: `"auto"`: those of `order`. A list of names (`"clear"`) and strategies (`ClearStrategy(over=200)`,
             or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its budget.
+        order: The names that `"auto"` means.
 
     Raises:
         ConfigurationError: A name is unknown, or an item is no strategy.
     """
-    chosen = [_checked(given) for given in _given(strategies)]
+    chosen = [_checked(given) for given in (order if strategies == AUTO else strategies or ())]
     return cache(lambda: tuple([_classes()[given]() if isinstance(given, str) else given for given in chosen]))
 
 
@@ -53,7 +55,7 @@ def masks_batches(strategies: Choice) -> bool:
 
 def shortens(strategies: Choice) -> bool:
     """Return whether the strategies shorten results."""
-    return any(_is(given, "excerpt") for given in _given(strategies))
+    return any(_is(given, name) for given in _given(strategies) for name in ("excerpt", "shorten"))
 
 
 def uses_native(strategies: Choice, given: object) -> Literal["no", "auto", "always"]:
@@ -91,10 +93,12 @@ def _classes() -> Mapping[str, type[Strategy]]:
     from backscroll.compaction.strategies.excerpt import ExcerptStrategy  # noqa: PLC0415
     from backscroll.compaction.strategies.importance import ImportanceStrategy  # noqa: PLC0415
     from backscroll.compaction.strategies.native import NativeStrategy  # noqa: PLC0415
+    from backscroll.compaction.strategies.shorten import ShortenStrategy  # noqa: PLC0415
     from backscroll.compaction.strategies.truncate import TruncateStrategy  # noqa: PLC0415
 
     return {
         "deduplicate": DeduplicateStrategy,
+        "shorten": ShortenStrategy,
         "excerpt": ExcerptStrategy,
         "clear": ClearStrategy,
         "digest": DigestStrategy,

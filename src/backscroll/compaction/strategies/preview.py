@@ -10,6 +10,7 @@ from backscroll.compaction.arrival_rule import ArrivalRule
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window, is_outcome
 from backscroll.compaction.options import ToolResultPreview
 from backscroll.compaction.salient_lines import cut_to_lines
+from backscroll.compaction.tidying import clipped, tidied
 from backscroll.history.plan import Edit, PartEdit
 
 BY = "preview"
@@ -70,10 +71,12 @@ def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Par
         return None
     if candidate.part.media is not None:
         return window.mask(candidate, BY, "set aside")
-    lines = next(cut_to_lines(window, [candidate], rule.keep, BY), None)
+    whole = window.digests.handover  # readers found picked lines of no use
+    lines = None if whole else next(cut_to_lines(window, [candidate], rule.keep, BY), None)
     if lines is not None and rule.keep * _FILLED <= window.tokens(lines.count) <= rule.over:
         return lines  # otherwise its lines mention little, and head and tail say more
-    return window.clip(candidate, max(1, rule.keep), BY)
+    tidy = tidied(window, candidate, BY) if whole else None
+    return clipped(window, candidate, tidy, max(1, rule.keep), BY)
 
 
 def _is_long(window: Window, candidate: CandidatePart, over: int) -> bool:

@@ -72,7 +72,7 @@ class FakeGemini:
     def generate_content(
         self,
         *,
-        contents: list[Mapping[str, Any]] | str,
+        contents: Sequence[Mapping[str, Any]] | str,
         model: str | None = None,
         system_instruction: Any = None,
         tools: list[Any] | None = None,

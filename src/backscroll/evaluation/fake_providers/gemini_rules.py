@@ -6,7 +6,7 @@ as users of the API reported them. The texts of `surrogates` and `server-pairs` 
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -49,7 +49,7 @@ class ContentsRequest(NamedTuple):
     """What the server says of the signatures."""
 
 
-def contents_of(given: list[Mapping[str, Any]] | str) -> list[Content]:
+def contents_of(given: Sequence[Mapping[str, Any]] | str) -> list[Content]:
     """Return the turns of `contents`: a text is one turn of the user."""
     contents = [{"role": "user", "parts": [{"text": given}]}] if isinstance(given, str) else given
     return [

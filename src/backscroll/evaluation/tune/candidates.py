@@ -16,7 +16,7 @@ MODE, TARGET, THRESHOLD, CLEARED, PREVIEW = (
 GRID: Mapping[str, Values] = {
     MODE: (LEAN.name,),
     PREVIEW: ((800, 400), (1_500, 800), (2_500, 1_500)),
-    CLEARED: (3_000, 6_000, 20_000, 40_000),
+    CLEARED: (3_000, 10_000, 20_000, 40_000),
     TARGET: (0.25, 0.35, 0.45, 0.75),
     "protect.working_set": (0.0, 0.1, 0.4),
     THRESHOLD: (0.75, 0.98),

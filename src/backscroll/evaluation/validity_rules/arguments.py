@@ -33,11 +33,18 @@ def _types(case: Case) -> Iterator[str]:
     known = _originals(case)
     for at, message in enumerate(case.view):
         for call in message.calls:
-            types = {type(original.arguments) for original in known.get(call.id, ())}
+            asked = [original.arguments for original in known.get(call.id, ())]
+            types = {type(each) for each in asked}
             expected: set[type] = {str} if call.form == "text" else {dict} if call.form == "object" else types
             found = type(call.arguments)
             if call.form == "any" and call.arguments in ({}, "{}"):
                 continue  # a cut text of a host's own shape
+            if (
+                call.form == "text"
+                and call.arguments == "{}"
+                and any(isinstance(each, dict) and each for each in asked)
+            ):
+                yield f"view[{at}]: call {call.id!r} lost its arguments"
             if types and found not in expected:
                 yield f"view[{at}]: arguments of call {call.id!r} changed their type to {found.__name__}"
 

@@ -26,7 +26,7 @@ def _alternation(case: Case) -> Iterator[str]:
             same = not _one_message(case, places[before], places[at])
             same = same and (key_of(view[before]), key_of(message)) not in neighbors
         if before is not None and same and role == "user" and (view[before].is_summary or message.is_summary):
-            same = False  # notes on a provider's compaction: it takes them next to any role
+            same = False  # a hand-over, and notes on a provider's compaction, say themselves what is left out
         if before is not None and same and not _one_run(case, places[before], places[at], str(role)):
             yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"
         before = at

@@ -1,6 +1,7 @@
 """What every view must hold: leading system messages, the user's first and last message, items that hold for all."""
 
 from collections.abc import Iterator
+from html import unescape
 
 from backscroll.evaluation.authors import is_injected
 from backscroll.evaluation.dialects import Shape
@@ -8,6 +9,7 @@ from backscroll.evaluation.odd_parts import references
 from backscroll.evaluation.validity_rules.case import Case, Rule
 
 _SHARED = 16  # characters at one end that identify an excerpt; excerpts keep more at either end
+_QUOTED = 24  # characters at the beginning that identify a quote
 
 
 def _leading(case: Case) -> Iterator[str]:
@@ -19,9 +21,8 @@ def _leading(case: Case) -> Iterator[str]:
 
 
 def _users(case: Case) -> Iterator[str]:
-    view = case.view
-    for which, original in _own(case):
-        if not case.is_native and not any(represents(message, original) for message in view):
+    for which, original in () if case.is_native else _own(case):
+        if not _is_shown(case, original):
             yield f"the {which} user message, history[{original.place}], is not in the view"
 
 
@@ -37,12 +38,30 @@ def _begins(case: Case) -> Iterator[str]:
 
 
 def _quoted(case: Case) -> Iterator[str]:
-    """Check that the user's first and last message are shown, or quoted in a summary next to a compaction."""
-    summaries = [message.text for message in case.view if message.is_summary]
+    """Check the same next to a provider's compaction."""
     for which, original in _own(case) if case.is_native else ():
-        quoted = any(f"] user: {original.text[:_SHARED]}" in summary for summary in summaries)
-        if not quoted and original.text and not any(represents(message, original) for message in case.view):
+        if original.text and not _is_shown(case, original):
             yield f"the {which} user message, history[{original.place}], is neither in the view nor quoted in it"
+
+
+def _is_shown(case: Case, original: Shape) -> bool:
+    """Return whether a user's message is in the view, or a summary quotes its beginning, or says that it is left out
+    because new messages take the room. Signs of the beginning do not count, because quotes escape some.
+    """
+    said = _plain(original.text[:_QUOTED])
+    for message in case.view:
+        if message.is_summary and ((said and said in _plain(message.text)) or _is_left_out(message, original)):
+            return True
+    return any(represents(message, original) for message in case.view)
+
+
+def _is_left_out(summary: Shape, original: Shape) -> bool:
+    named = summary.text.rpartition("\nLeft out: ")[2] if "\nLeft out: " in summary.text else ""
+    return any(first <= original.place <= last for first, last in references(named))
+
+
+def _plain(text: str) -> str:
+    return "".join(filter(str.isalnum, unescape(text)))
 
 
 def _compactions(case: Case) -> Iterator[str]:

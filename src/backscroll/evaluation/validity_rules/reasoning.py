@@ -16,13 +16,17 @@ def _thoughts(case: Case) -> Iterator[str]:
 
 
 def _alone(case: Case) -> Iterator[str]:
-    """Check that items of reasoning precede what they led to: OpenAI's servers know which items belong together."""
+    """Check that reasoning in items or steps precedes what it led to: OpenAI's servers know which items belong
+    together, and a signature of Gemini's Interactions holds for the step behind it.
+    """
     led: dict[Key, set[Key]] = {}
     history, view = case.history, case.view
     for message, after in zip(history, [*history[1:], None], strict=False):
         if message.is_reasoning:
             led.setdefault(message.sameness, set()).update(_led_to(message, after))
     for at, (message, following) in enumerate(zip(view, [*view[1:], None], strict=False)):
+        if message.has_steps and message.held["content"][-1].get("type") == "thought":
+            yield f"view[{at}]: a thought without the step that followed it"
         if not message.is_reasoning:
             continue
         if message.sameness not in led:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from backscroll.compaction.modes import LEAN, mode_named
+from backscroll.compaction.modes import STANDARD, mode_named
 from backscroll.compaction.options import CachePricing, Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
@@ -74,13 +74,13 @@ class Config(SettingsModel):
     """share of the budget at which a compaction starts; default: by `mode`, 0.92 or 0.75"""
     compaction_threshold: PositiveShare | None = None
     """the contract's name for `compact_threshold`"""
-    mode: Literal["standard", "lean"] = "standard"
-    """`standard`: keep most of what the agent will need. `lean`: cost least per request. A mode sets the defaults of
-    `compact_threshold`, `target_usage`, `protected_recent`, `working_set` and `protected_tool_results`, and how long
-    results and the digest are shown
+    mode: Literal["standard", "lean", "handover"] = "standard"
+    """`standard`: keep most of what the agent will need. `lean`: cost least per request. `handover`: notes like a
+    colleague's, then the newest messages. A mode sets the defaults of `compact_threshold`, `target_usage`,
+    `protected_recent`, `working_set` and `protected_tool_results`, and how long results and the digest are shown
     """
     target_usage: PositiveShare | None = None
-    """share of the budget at which a compaction ends; default: by `mode`, 0.50 or 0.35"""
+    """share of the budget at which a compaction ends; default: by `mode`, 0.50, 0.35 or 0.60"""
     compact_at: Annotated[int, Field(ge=1)] | None = None
     """tokens of a request at which a compaction starts even if the budget is larger; default: by `compact_threshold`"""
     compact_to: Annotated[int, Field(ge=1)] | None = None
@@ -91,10 +91,10 @@ class Config(SettingsModel):
     """
     working_set: Share | None = None
     """share of the budget, in tokens: loaded skills, instruction files, plans and lately read files up to it are spared
-    if possible; default: by `mode`, 0.25 or 0.10
+    if possible; default: by `mode`, 0.25, 0.10 or 0
     """
     protected_tool_results: Count | None = None
-    """number of newest tool results that stay whole if possible; default: by `mode`, 5 or 0"""
+    """number of newest tool results that stay whole if possible; default: by `mode`, 5, or 0 in others"""
     max_messages: Annotated[int, Field(ge=8)] | None = None
     """maximum messages per request; older ones are summarized; at least 8; by default no limit"""
     compaction_strategy: Annotated[str, BeforeValidator(_compaction)] = "auto"
@@ -166,7 +166,7 @@ class Config(SettingsModel):
     """tokens to keep free of the window; default: by the formula"""
     overhead_tokens: Count | None = None
     """tokens of a request outside the messages, such as tool definitions; default: learned from reported usage"""
-    clear_at_least_tokens: Count = 10_000
+    clear_at_least_tokens: Count = 5_000
     """clear old tool results early only if this frees at least this many tokens; 0: never clear early"""
     plan_ahead: bool = True
     """prepare a compaction that will soon be due in a thread, so that no request waits for it"""
@@ -276,11 +276,11 @@ def _options(found: Config) -> dict[str, Any]:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
     share = reserve if reserve is not None else 0.5 if simple else 1.0
     same = {"mode", "compact_at", "compact_to", "max_messages", "plan_ahead", "overhead_tokens", "tokenizer", "model"}
-    key, lean = _key(found.encryption_key_env), found.mode == LEAN.name
+    key, usual = _key(found.encryption_key_env), found.mode == STANDARD.name
     return found.model_dump(include=same) | {
         "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),
         "compact_threshold": _threshold(found),
-        "target_usage": _TARGET if found.target_usage is None and not lean else found.target_usage,
+        "target_usage": _TARGET if found.target_usage is None and usual else found.target_usage,
         "protect": _protection(found),
         "clear_at_least_tokens": found.clear_at_least_tokens or None,
         "cache_pricing": _cache_pricing(found),
@@ -292,7 +292,7 @@ def _options(found: Config) -> dict[str, Any]:
 def _protection(found: Config) -> Protection:
     """Return what compactions spare: what the mode says, except what is given."""
     preset = mode_named(found.mode).protect
-    results = preset.results if found.mode == LEAN.name else _RESULTS
+    results = _RESULTS if found.mode == STANDARD.name else preset.results
     return Protection(
         preset.recent if found.protected_recent is None else found.protected_recent,
         results if found.protected_tool_results is None else found.protected_tool_results,

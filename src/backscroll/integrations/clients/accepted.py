@@ -5,63 +5,23 @@ refused with an error that names it, before the provider refuses the request wit
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from backscroll.errors import ConfigurationError
 from backscroll.messages import SYSTEM_ROLES, Message
+from backscroll.messages.dialects import DIALECTS
+from backscroll.messages.dialects.dialect import Taken
 
-_SPOKEN = frozenset(("system", "developer", "user", "assistant"))
-_OF_ANTHROPIC = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "document"))
-_OF_CHAT = frozenset(("image_url", "input_audio", "file"))
-_OF_RESPONSES = frozenset(
-    (
-        "input_text", "output_text", "input_image", "input_file", "function_call", "function_call_output",
-        "custom_tool_call", "custom_tool_call_output", "reasoning", "item_reference",
-    )
-)  # fmt: skip  # one thought
+_ROLES = frozenset((*SYSTEM_ROLES, "user", "assistant"))
+_BLOCKS = frozenset[str]().union(*[each.taken.blocks for each in DIALECTS])
+_KEYS = frozenset[str]().union(*[each.taken.keys for each in DIALECTS])
 
 
-class Accepted(NamedTuple):
-    """What distinguishes the messages of one API from those of others."""
-
-    name: str
-    roles: frozenset[str]
-    foreign_keys: frozenset[str]
-    """Keys of messages that only other APIs have."""
-    foreign_blocks: frozenset[str]
-    """Types of blocks that only other APIs have."""
-
-
-_OF_INTERACTIONS = frozenset(("user_input", "model_output", "thought", "function_result"))
-_CALLS = frozenset(("tool_calls", "function_call"))
-_OF_GEMINI = frozenset(("parts",))
-ANTHROPIC = Accepted(
-    "Anthropic's Messages API", _SPOKEN, _CALLS | _OF_GEMINI, _OF_CHAT | _OF_RESPONSES | _OF_INTERACTIONS | {"refusal"}
-)
-CHAT = Accepted(
-    "OpenAI's chat completions",
-    _SPOKEN | {"tool", "function"},
-    _OF_GEMINI,
-    _OF_ANTHROPIC | _OF_RESPONSES | _OF_INTERACTIONS | {"image"},
-)
-RESPONSES = Accepted(
-    "OpenAI's Responses API",
-    _SPOKEN,
-    _CALLS | _OF_GEMINI,
-    _OF_ANTHROPIC | _OF_CHAT | _OF_INTERACTIONS | {"text", "image"},
-)
-INTERACTIONS = Accepted(
-    "Gemini's Interactions API", _SPOKEN, _CALLS | _OF_GEMINI,
-    (_OF_ANTHROPIC | _OF_CHAT | _OF_RESPONSES | {"text", "image", "refusal"}) - {"function_call"},
-)  # fmt: skip  # one thought
-
-
-def without_metadata(view: Sequence[Message], api: Accepted, *, apart: int = 0) -> list[Message]:
+def without_metadata(view: Sequence[Message], api: Taken, *, apart: int = 0) -> list[Message]:
     """Return the messages of a view for a request, without `metadata`, which no provider takes.
 
     Args:
         view: The view.
-        api: The API.
+        api: What the API takes: `taken` of its dialect.
         apart: How many system messages at its beginning are sent apart, so that they may have any shape.
 
     Raises:
@@ -75,7 +35,7 @@ def without_metadata(view: Sequence[Message], api: Accepted, *, apart: int = 0) 
     for at, message in enumerate(view):
         if at >= apart and (found := next(_foreign(message, api), None)):
             raise ConfigurationError(
-                f"view[{at}] has {found}, which {api.name} does not take: send the views of a session to the provider "
+                f"view[{at}] has {found}, which {api.api} does not take: send the views of a session to the provider "
                 "whose messages were appended to it, since messages are never converted"
             )
     return [
@@ -89,17 +49,18 @@ def leading_system(view: Sequence[Message]) -> int:
     return next((at for at, message in enumerate(view) if message.get("role") not in SYSTEM_ROLES), len(view))
 
 
-def _foreign(message: Message, api: Accepted) -> Iterator[str]:
+def _foreign(message: Message, api: Taken) -> Iterator[str]:
     """Yield what only messages of another API have."""
     role, kind, content = message.get("role"), message.get("type"), message.get("content")
-    if role is not None and role not in api.roles:
+    if role is not None and role not in _ROLES and role not in api.roles:
         yield f"the role {role!r:.40}"
-    for key in sorted(message.keys() & api.foreign_keys):
+    for key in sorted(message.keys() & _KEYS - api.keys):
         yield f"the key {key!r}"
-    if kind in api.foreign_blocks:
+    foreign = _BLOCKS - api.blocks
+    if kind in foreign:
         yield f"the type {kind!r}"
     for block in content if type(content) is list else ():
         if type(block) is dict and "type" not in block:
             yield f"a block without `type`, with the keys {', '.join(map(repr, block))}"
-        elif type(block) is dict and block["type"] in api.foreign_blocks:
+        elif type(block) is dict and block["type"] in foreign:
             yield f"a block of the type {block['type']!r}"

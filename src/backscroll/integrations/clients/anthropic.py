@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.integrations.clients.accepted import ANTHROPIC, leading_system, without_metadata
+from backscroll.integrations.clients.accepted import leading_system, without_metadata
 from backscroll.messages import Message
+from backscroll.messages.dialects.anthropic import ANTHROPIC
 from backscroll.messages.parts import kind_of
 
 
@@ -21,7 +22,7 @@ def anthropic_request(view: Sequence[Message]) -> dict[str, Any]:
     Raises:
         ConfigurationError: The view holds messages of another API.
     """
-    messages, first = without_metadata(view, ANTHROPIC), leading_system(view)
+    messages, first = without_metadata(view, ANTHROPIC.taken), leading_system(view)
     system = [block for message in messages[:first] for block in _blocks(message.get("content"))]
     request: dict[str, Any] = {"system": system} if system else {}
     return request | {"messages": _gathered(messages[first:])}

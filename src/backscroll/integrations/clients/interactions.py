@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from backscroll.errors import ConfigurationError
-from backscroll.integrations.clients.accepted import INTERACTIONS, leading_system, without_metadata
+from backscroll.integrations.clients.accepted import leading_system, without_metadata
 from backscroll.messages import SYSTEM_ROLES, Message
+from backscroll.messages.dialects.interactions import INTERACTIONS
 
 _KINDS = {"user": "user_input", "assistant": "model_output"}
 """The types of steps that say a text, by role."""
@@ -24,7 +25,7 @@ def interactions_request(view: Sequence[Message]) -> dict[str, Any]:
         ConfigurationError: The view holds messages of another API, or a system message behind the first others.
     """
     first = leading_system(view)
-    messages = without_metadata(view, INTERACTIONS, apart=first)
+    messages = without_metadata(view, INTERACTIONS.taken, apart=first)
     late = next((at for at, each in enumerate(messages) if at >= first and each["role"] in SYSTEM_ROLES), None)
     if late is not None:
         raise ConfigurationError(

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.integrations.clients.accepted import CHAT, RESPONSES, without_metadata
+from backscroll.integrations.clients.accepted import without_metadata
 from backscroll.messages import Message
+from backscroll.messages.dialects.openai_chat import OPENAI_CHAT
+from backscroll.messages.dialects.responses import RESPONSES
 
 
 def chat_request(view: Sequence[Message]) -> dict[str, Any]:
@@ -16,7 +18,7 @@ def chat_request(view: Sequence[Message]) -> dict[str, Any]:
     Raises:
         ConfigurationError: The view holds messages of another API.
     """
-    return {"messages": without_metadata(view, CHAT)}
+    return {"messages": without_metadata(view, OPENAI_CHAT.taken)}
 
 
 def responses_request(view: Sequence[Message]) -> dict[str, Any]:
@@ -31,4 +33,4 @@ def responses_request(view: Sequence[Message]) -> dict[str, Any]:
     Raises:
         ConfigurationError: The view holds messages of another API.
     """
-    return {"input": without_metadata(view, RESPONSES)}
+    return {"input": without_metadata(view, RESPONSES.taken)}

@@ -72,21 +72,22 @@ def listed(
 
 
 def quoted(
-    head: str, page: Callable[[int], RecallResult], more: Callable[[int], str], *, most: int, count: Count
+    head: str, page: Callable[[int], RecallResult], more: Callable[[int | str], str], *, most: int, count: Count
 ) -> str:
     """Return a page of a text as a quotation, so that all fits into `most` tokens.
 
     Args:
         head: What the text is.
         page: Returns the page of at most so many tokens.
-        more: Returns the call that goes on at a character.
+        more: Returns the call that goes on at a character, or with a reference.
         most: Tokens of the whole answer.
         count: Counts tokens.
     """
     limit = most - count(head) - count(more(10**9)) - 4 * _SLACK
     while True:
         found = page(max(1, limit))
-        foot = [] if found.next_offset is None else [more(found.next_offset)]
+        end = found.next_ref or found.next_offset
+        foot = [] if end is None else [more(end)]
         answer = "\n".join([head, quotation(str(found)), *foot])
         if limit <= 1 or count(answer) <= most:
             return answer

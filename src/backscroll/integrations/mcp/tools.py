@@ -40,7 +40,7 @@ DEFINITIONS: dict[str, tuple[str, dict[str, Any]]] = {
         _schema(
             ["session"],
             session=_TEXT,
-            ref={"type": "string", "description": "12, 12-40 or 12.1; default: all"},
+            ref={"type": "string", "description": "12, 12-40, 12.1 or 12,15; default: all"},
             pattern={"type": "string", "description": "regular expression: only lines that match"},
             around={"type": "integer", "minimum": 0, "description": "lines before and after each match"},
             offset=_NUMBER,
@@ -112,7 +112,9 @@ class Tools:
         with self._archive.read(name) as reader:
 
             def page(limit: int) -> RecallResult:
-                found = reader.recall(ref or _ALL, pattern=pattern or None, around=around, offset=offset, limit=limit)
+                found = reader.recall(
+                    ref or _ALL, pattern=pattern or None, around=around, offset=offset, limit=limit, outline=bool(ref)
+                )
                 if not found and (offset or pattern):
                     behind = f"nothing follows `offset` {offset:,}: it is behind the end"
                     raise ConfigurationError(behind if offset else f"no line matches {pattern!r:.200}")
@@ -121,7 +123,7 @@ class Tools:
             return answers.quoted(
                 head,
                 page,
-                lambda end: f"More follows: {answers.call('read', given, end)}",
+                lambda end: f"More follows: {_going_on(given, end)}",
                 most=self._most,
                 count=self._count,
             )
@@ -148,6 +150,13 @@ class Tools:
             return f"\n{len(items) - end:,} more: {answers.call(tool, given, end)}"
 
         return answers.listed(head, items, offset, more, most=self._most, count=self._count)
+
+
+def _going_on(given: dict[str, Any], end: int | str) -> str:
+    """Return the call that goes on at a character, or with a reference."""
+    if isinstance(end, str):
+        return answers.call("read", {**given, "ref": end})
+    return answers.call("read", given, end)
 
 
 def described(session: IndexedSession) -> str:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from backscroll.compaction.modes import STANDARD, Mode, mode_named
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
+from backscroll.compaction.strategies import DEFAULT_ORDER
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
 
@@ -221,6 +222,8 @@ def core_options(
     names = (
         ["deduplicate", "excerpt", "digest"] if compression.method == TRUNCATE else ["deduplicate", "digest", "excerpt"]
     )
+    if preset.strategies != DEFAULT_ORDER:  # of a mode whose digest needs its own
+        names = list(preset.strategies)
     return options | {
         "strategies": names,
         "compact_threshold": threshold,

@@ -37,7 +37,8 @@ async def retrieve_offloaded_content(  # noqa: PLR0917  # a model names its argu
     [ref:12.1]. A long answer comes in pages: to go on, call again with the offset that it names.
 
     Args:
-        reference: The reference as it appears in the conversation: 12, 12-40 or 12.1.
+        reference: The reference as it appears in the conversation: 12, 12-40 or 12.1; or several, as 12,15. Of a long
+            range, each message is named in a line; read those you need by their own reference.
         pattern: A regular expression; only lines in which it is found are returned.
         line_range: First and last line, counted from 1: {"start": 10, "end": 25}. With a pattern, where to look.
         context_lines: Lines before and after each that the pattern finds, 0 to 50.
@@ -50,7 +51,9 @@ async def retrieve_offloaded_content(  # noqa: PLR0917  # a model names its argu
     try:
         lines = None if line_range is None else (line_range["start"], line_range["end"])
         await conversation.follow(tool_context.agent)
-        found = await conversation.recall(reference, pattern=pattern, lines=lines, around=context_lines, offset=offset)
+        found = await conversation.recall(
+            reference, pattern=pattern, lines=lines, around=context_lines, offset=offset, outline=True
+        )
     except KeyError as error:
         return _answer(f"line_range needs 'start' and 'end', counted from 1; {error} is missing")
     except BackscrollError as error:
@@ -61,6 +64,8 @@ async def retrieve_offloaded_content(  # noqa: PLR0917  # a model names its argu
 def _page(found: RecallResult) -> dict[str, Any]:
     media = [from_json(block) for block in found.media]
     more = f"\n[more follows: call again with offset {found.next_offset}]" if found.next_offset else ""
+    if found.next_ref is not None:
+        more = f"[more follows: call again with reference {found.next_ref}]"
     return {"status": "success", "content": [{"text": (str(found) or "nothing found") + more}, *media]}
 
 

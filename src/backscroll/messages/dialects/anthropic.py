@@ -15,12 +15,11 @@ from backscroll.messages.dialects.blocks import (
     read_sealed_reasoning,
     read_text,
     texts_only,
-    unless_blank,
     value_in_result,
     with_object,
     without_blank_texts,
 )
-from backscroll.messages.dialects.dialect import Dialect, Heal, text_block
+from backscroll.messages.dialects.dialect import Dialect, Heal, Taken, text_block
 from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Part, Path, Reader, compact, kind_of
 from backscroll.messages.same_data import without_copies
 
@@ -69,7 +68,7 @@ def _sourced(kind: str) -> Reader:
         source = block.get("source")
         if type(source) is not dict:
             return [
-                Part(kind="media", path=path, text="", form="typed", id=answers, name=None, media=Media(kind, None))
+                Part(kind="media", path=path, text="", form=text_block, id=answers, name=None, media=Media(kind, None))
             ]
         data = source.get("data")
         if source.get("type") == "text" and type(data) is str:
@@ -83,13 +82,13 @@ def _sourced(kind: str) -> Reader:
                 )
             ]
         if source.get("type") == "content":
-            return [Part(kind="opaque", path=path, text=compact(source.get("content")), form="typed", id=answers)]
+            return [Part(kind="opaque", path=path, text=compact(source.get("content")), form=text_block, id=answers)]
         return [
             Part(
                 kind="media",
                 path=path,
                 text="",
-                form="typed",
+                form=text_block,
                 id=answers,
                 name=None,
                 media=Media(kind, data if type(data) is str else None),
@@ -203,7 +202,6 @@ ANTHROPIC = Dialect(
     make_result=_result,
     markable=_MARKABLE,
     heals=(
-        Heal("empty_text", ("text",), unless_blank),
         Heal("empty_text", ("thinking",), _signed),
         Heal("cut_arguments", ("tool_use",), _object_input),
         Heal("empty_text", ("tool_result",), _said),
@@ -212,7 +210,15 @@ ANTHROPIC = Dialect(
     ),
     refuses=_refused,
     sendable=cleaned,
+    taken=Taken(
+        "Anthropic's Messages API",
+        frozenset(("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document")),
+    ),
     count_usage=_count,
     count_first_turn=_count_first_turn,
+    usage_keys=("input_tokens", "output_tokens"),
+    response_in=("message",),
+    response_keys=("type",),
+    streams_count="in `get_final_message()`",
     tool_formats={"anthropic": _tool},
 )

@@ -24,6 +24,7 @@ from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message
 from backscroll.messages.same_data import without_copies
 
 _KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
+_EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop")
 
 
 def is_block(block: Any) -> bool:
@@ -45,7 +46,7 @@ def _json(block: Block, path: Path, answers: CallId | None, inner: Inner) -> lis
             kind="opaque" if answers is None else "result",
             path=path,
             text=compact(block["json"]),
-            form="bare",
+            form=_text,
             id=answers,
         )
     ]
@@ -86,7 +87,7 @@ def _media(kind: str) -> Reader:
             here = (*path, kind, "source", "text")
             return [Part(kind="text" if answers is None else "result", path=here, text=text, form="string", id=answers)]
         if type(source.get("content")) is list:
-            return [Part(kind="opaque", path=path, text=compact(source["content"]), form="bare", id=answers)]
+            return [Part(kind="opaque", path=path, text=compact(source["content"]), form=_text, id=answers)]
         data = source.get("bytes")
         if type(data) is dict:  # how Strands' sessions write bytes into JSON
             data = data.get("data")
@@ -95,7 +96,7 @@ def _media(kind: str) -> Reader:
                 kind="media",
                 path=path,
                 text="",
-                form="bare",
+                form=_text,
                 id=answers,
                 name=None,
                 media=Media(kind, data if type(data) is str else None),
@@ -219,7 +220,6 @@ BEDROCK = Dialect(
     call=_call,
     answer=_answer,
     reasoning=frozenset(("reasoningContent",)),
-    put={"bare": _text},
     make_message=_message,
     make_words=_words,
     make_result=_result,
@@ -235,5 +235,9 @@ BEDROCK = Dialect(
     refuses=_refused,
     response_message=_response_message,
     count_usage=_count,
+    usage_keys=("inputTokens", "outputTokens"),
+    response_in=("metadata",),
+    response_keys=("stopReason", *_EVENTS),
+    streams_count="in the event `metadata`",
     tool_formats={"strands": _tool},
 )

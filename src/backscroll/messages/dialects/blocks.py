@@ -179,6 +179,13 @@ def is_blank(text: Any) -> bool:
     return type(text) is str and (not text or text.isspace())
 
 
+def described(value: Any) -> str:
+    """Return a value that is no block in a few words, for an error."""
+    if type(value) is dict:
+        return f"a mapping with {', '.join(sorted(map(repr, value)))[:120] or 'no keys'}"
+    return f"{value!r:.60}"
+
+
 def is_text(value: Any) -> bool:
     """Return whether a value is a text, or a list of blocks."""
     return type(value) is str or (type(value) is list and all(type(block) is dict for block in value))

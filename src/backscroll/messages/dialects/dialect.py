@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from backscroll.messages.counted import Counted
 from backscroll.messages.heal_rules import HealRule
-from backscroll.messages.parts import Block, CallId, Form, Message, Part, Reader
+from backscroll.messages.parts import Block, CallId, Message, Part, Reader
 
 
 class Heal(NamedTuple):
@@ -19,6 +19,22 @@ class Heal(NamedTuple):
     """
     heal: Callable[[Block], Block | None]
     """Returns the block as it can be sent: the given one if it is sound, `None` to leave it out."""
+
+
+class Taken(NamedTuple):
+    """What the messages of one API may hold, of what not every API takes."""
+
+    api: str
+    """Its name, for errors."""
+    blocks: frozenset[str] = frozenset()
+    """Types of blocks and items."""
+    keys: frozenset[str] = frozenset()
+    """Keys of messages."""
+    roles: frozenset[str] = frozenset()
+    """Roles other than system, developer, user and assistant."""
+
+
+_NOTHING = Taken("")
 
 
 def nothing(_: Any) -> None:
@@ -59,6 +75,9 @@ class Dialect:
     typed: bool = True
     """Whether its blocks have a `type`."""
 
+    check: Callable[[Message], None] = nothing
+    """Checks a new message that it detects. Raises `MessageError` for one that its provider could never take."""
+
     # -- read --
     detects: Callable[[Message], bool] | None = None
     """Whether a message has its shape. `None`: its messages look like those of chat completions."""
@@ -84,8 +103,6 @@ class Dialect:
     """Kinds of the blocks that say which tools the model has from there on."""
 
     # -- write --
-    put: Mapping[Form, Callable[[str], Any]] = field(default_factory=dict)
-    """How a text replaces the value of a part, by the forms of its parts."""
     make_message: Callable[[str, str], Message] = text_message
     """Makes a message of a role and a text."""
     make_words: Callable[[str, list[Any]], list[Any]] = _typed_words
@@ -112,6 +129,8 @@ class Dialect:
     """The key and value in a new block that the provider refuses, because it takes a text there."""
     sendable: Callable[[Block], Block] = unchanged
     """The block without what only responses have."""
+    taken: Taken = _NOTHING
+    """What its API takes and others refuse. An API takes nothing that only others name."""
 
     # -- around messages --
     response_message: Callable[[Mapping[Any, Any]], object] = nothing
@@ -120,5 +139,15 @@ class Dialect:
     """What the provider counted, read from its usage; `None` for the usage of another one."""
     count_first_turn: Callable[[object], Counted | None] = nothing
     """The same of the first of several turns that the provider took in one call. It is asked before all others."""
+    usage_keys: tuple[str, ...] = ()
+    """Fields of which its usage has one."""
+    usage_in: tuple[str, ...] = ("usage",)
+    """Fields in which its responses hold their usage."""
+    response_in: tuple[str, ...] = ()
+    """Fields in which events of its streams hold the response."""
+    response_keys: tuple[str, ...] = ()
+    """Fields of which a response, or an event of its stream, has one, also without usage."""
+    streams_count: str = ""
+    """Where a stream has its usage, in words."""
     tool_formats: Mapping[str, Callable[[str, str, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
     """How a tool is defined, by the names under which users ask for it: name, description and JSON schema."""

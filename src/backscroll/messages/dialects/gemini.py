@@ -11,13 +11,13 @@ from typing import Any
 
 from backscroll.errors import MessageError
 from backscroll.messages.counted import Counted, count, first, within
-from backscroll.messages.dialects.blocks import differs, each, id_of, is_blank
-from backscroll.messages.dialects.dialect import Dialect, Heal
+from backscroll.messages.dialects.blocks import described, differs, each, id_of, is_blank
+from backscroll.messages.dialects.dialect import Dialect, Heal, Taken
 from backscroll.messages.parts import Block, CallId, Form, Media, Message, Part, Path, compact
 
 MODEL = "model"
 """The role of the model's contents; other dialects write `assistant`."""
-ROLES = ("user", MODEL, "system")
+_ROLES = ("user", MODEL, "system")
 """Roles of messages with `parts`. A system message is sent apart, as `systemInstruction`."""
 CALLS = ("functionCall", "function_call")
 RESPONSES = ("functionResponse", "function_response")
@@ -38,7 +38,23 @@ def held(part: Any, keys: Sequence[str]) -> tuple[str, Block] | None:
     return next(((key, part[key]) for key in keys if type(part.get(key)) is dict), None)
 
 
-# -- which response answers which call --
+def _check(message: Message) -> None:
+    role, parts = message["role"], message["parts"]
+    if role not in _ROLES:
+        allowed = ", ".join(_ROLES)
+        raise MessageError(f"the message with `parts` has the role {role!r:.40}; contents of Gemini have {allowed}")
+    if type(parts) is not list or not parts:
+        raise MessageError(f"the {role} message has no `parts`, which Gemini refuses: {described(parts)}")
+    for number, part in enumerate(parts):
+        if type(part) is not dict or all(value is None for value in part.values()):
+            raise MessageError(
+                f"parts[{number}] is {described(part)}: give an object with a text, a call or other data"
+            )
+        if "type" in part:
+            raise MessageError(f"parts[{number}] has a `type`, which no part of Gemini has: use `content` for blocks")
+        found = held(part, RESPONSES)
+        if found is not None and not found[1].get("name"):
+            raise MessageError(f"the response at parts[{number}] has no `name`: give the name of the called function")
 
 
 # -- read --
@@ -112,7 +128,7 @@ def _result(response: Block, path: Path, fixed: bool) -> list[Part]:
     answered = _answered(response)
     media = response.get("parts")
     shown = [
-        _media_of(each, (*path, "parts", number), answered, "inline")
+        _media_of(each, (*path, "parts", number), answered, _inline_text)
         for number, each in enumerate(media if type(media) is list else ())
     ]
     return [_output(response.get("response"), (*path, "response"), answered, fixed), *shown]
@@ -122,7 +138,7 @@ def _output(response: Any, path: Path, answered: CallId, fixed: bool) -> Part:
     """Read what a function returned. What replaces it stays an object."""
     if type(response) is not dict or not response:
         return Part(kind="result", path=path, text="" if not response else compact(response), form="fixed", id=answered)
-    form: Form = "output"
+    form: Form = _output_text
     if len(response) == 1 and (key := next(iter(response))) in _OUTPUTS:
         path, response = (*path, key), response[key]
         form = "string" if type(response) is str else "value"
@@ -131,7 +147,7 @@ def _output(response: Any, path: Path, answered: CallId, fixed: bool) -> Part:
 
 
 def _media(part: Block, path: Path, fixed: bool) -> list[Part]:
-    return [_media_of(part, path, None, "fixed" if fixed else "bare")]
+    return [_media_of(part, path, None, "fixed" if fixed else _text_part)]
 
 
 def _media_of(part: Any, path: Path, answered: CallId | None, form: Form) -> Part:
@@ -331,10 +347,10 @@ GEMINI = Dialect(
     typed=False,
     roles={MODEL: "assistant"},
     detects=is_content,
+    check=_check,
     answer=_answer,
     server_call=_server_call,
     server_answer=_server_answer,
-    put={"output": _output_text, "inline": _inline_text},
     make_message=_message,
     make_words=_words,
     make_result=_result_to,
@@ -347,7 +363,12 @@ GEMINI = Dialect(
         Heal("result_not_text", RESPONSES, _object_response),
     ),
     sendable=_sendable,
+    taken=Taken("Gemini's generateContent", keys=frozenset(("parts",))),
     response_message=_response_message,
     count_usage=_count,
+    usage_keys=("prompt_token_count", "promptTokenCount", "total_token_count", "totalTokenCount"),
+    usage_in=("usage_metadata", "usageMetadata"),
+    response_keys=("candidates",),
+    streams_count="in the last chunk",
     tool_formats={"gemini": _tool},
 )

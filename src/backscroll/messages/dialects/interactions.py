@@ -22,7 +22,7 @@ from backscroll.messages.dialects.blocks import (
     with_object,
     without_nulls,
 )
-from backscroll.messages.dialects.dialect import Dialect, Heal, text_block
+from backscroll.messages.dialects.dialect import Dialect, Heal, Taken, text_block
 from backscroll.messages.dialects.response_items import is_item
 from backscroll.messages.parts import Block, CallId, Form, Inner, Kind, Media, Message, Part, Path, compact, kind_of
 
@@ -65,7 +65,7 @@ def _inner(block: Any, path: Path, answers: CallId | None) -> list[Part]:
         return [opaque(block, path, answers)]
     data = block.get("data")
     media = Media(kind, data if type(data) is str else None)
-    return [Part(kind="media", path=path, text="", form="typed", id=answers, name=None, media=media)]
+    return [Part(kind="media", path=path, text="", form=text_block, id=answers, name=None, media=media)]
 
 
 def _spoken(step: Block, path: Path, answers: CallId | None, inner: Inner) -> list[Part]:
@@ -271,7 +271,12 @@ INTERACTIONS = Dialect(
     ),
     refuses=_refused,
     sendable=_sendable,
+    taken=Taken("Gemini's Interactions API", frozenset((*_SPOKEN, "thought", "function_call", "function_result"))),
     response_message=_response_message,
     count_usage=_count,
+    usage_keys=("total_input_tokens",),
+    response_in=("interaction",),
+    response_keys=("steps", "event_type"),
+    streams_count="in `interaction.completed`",
     tool_formats={"interactions": _tool},
 )

@@ -24,7 +24,7 @@ from backscroll.messages.dialects.blocks import (
     read_text,
     unless_blank,
 )
-from backscroll.messages.dialects.dialect import Dialect, Heal, text_block, unchanged
+from backscroll.messages.dialects.dialect import Dialect, Heal, Taken, text_block, unchanged
 from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message, Part, Path, compact
 
 _IN_CHAT = (("function", "arguments"), ("function_call", "arguments"))
@@ -110,7 +110,7 @@ def _input_audio(block: Block, path: Path, answers: CallId | None, inner: Inner)
             kind="media",
             path=path,
             text="",
-            form="typed",
+            form=text_block,
             id=answers,
             name=None,
             media=Media("audio", data if type(data) is str else None),
@@ -224,21 +224,29 @@ OPENAI_CHAT = Dialect(
     blocks={
         "text": read_text,
         "refusal": _refusal,
-        "image_url": picture("typed"),
+        "image_url": picture(text_block),
         "input_audio": _input_audio,
-        "file": document("typed"),
+        "file": document(text_block),
     },
     fields={"reasoning_content": _reasoning_content, "refusal": _refusal_outside},
     carriers=("tool_calls", "function_call", "refusal", "reasoning_content", "audio"),
     reasoning_fields=frozenset(("reasoning_content",)),
-    put={"typed": text_block},
     heals=(
         Heal("empty_text", ("text",), unless_blank),
         Heal("result_not_text", (), _as_json),
         Heal("cut_arguments", (), _as_object),
     ),
     sendable=cleaned,
+    taken=Taken(
+        "OpenAI's chat completions",
+        blocks=frozenset(("text", "refusal", "image_url", "input_audio", "file")),
+        keys=frozenset(("tool_calls", "function_call")),
+        roles=frozenset(ANSWERING),
+    ),
     response_message=_response_message,
     count_usage=_count,
+    usage_keys=("prompt_tokens", "completion_tokens"),
+    response_keys=("choices",),
+    streams_count='in the last chunk, with `stream_options={"include_usage": True}`',
     tool_formats={"openai": _tool},
 )

@@ -26,7 +26,7 @@ from backscroll.messages.dialects.blocks import (
     unless_blank,
     without_nulls,
 )
-from backscroll.messages.dialects.dialect import Dialect, Heal
+from backscroll.messages.dialects.dialect import Dialect, Heal, Taken
 from backscroll.messages.dialects.response_items import (
     OF_AGENTS,
     OUTPUTS,
@@ -41,6 +41,12 @@ from backscroll.messages.parts import Block, CallId, Form, Inner, Media, Message
 _OF_ITEMS = frozenset(("created_by", "parsed_arguments"))
 _NULLABLE_OF = {"image_generation_call": ("result",), "code_interpreter_call": ("code", "outputs")}
 """Keys of items that a request requires, also with a null."""
+_TAKEN = frozenset(
+    (
+        "input_text", "output_text", "refusal", "input_image", "input_file", "function_call", "function_call_output",
+        "custom_tool_call", "custom_tool_call_output", "reasoning", "item_reference",
+    )
+)  # fmt: skip  # one thought
 _WRITTEN = frozenset(("arguments", "input", "tools", "error"))
 """JSON written by a model or the caller, and errors, whose nulls a request requires."""
 _GIVEN_AS: dict[str, tuple[str, Form]] = {
@@ -149,6 +155,14 @@ def _call_of(block: Any) -> CallId | None:
 
 def _answer_of(block: Any) -> CallId | None:
     return call_id(block) if kind_of(block) in OUTPUTS else None
+
+
+def _check(message: Message) -> None:
+    if "compaction_trigger" in map(kind_of, message["content"]):
+        raise MessageError(
+            "the item `compaction_trigger` belongs to one request, as its last item: add it to the view, not to the "
+            "history"
+        )
 
 
 # -- write --
@@ -284,18 +298,18 @@ def _tool(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]
 RESPONSES = Dialect(
     name="OpenAI Responses",
     detects=is_envelope,
+    check=_check,
     blocks={
         "input_text": read_text,
         "output_text": read_text,
-        "input_image": picture("input"),
-        "input_file": document("input"),
+        "input_image": picture(_input_text),
+        "input_file": document(_input_text),
         "reasoning": read_sealed_reasoning,
     },
     call=_call_of,
     answer=_answer_of,
     reasoning=frozenset(("reasoning",)),
     tool_changes=frozenset(("tool_search_output", "mcp_list_tools")),
-    put={"input": _input_text},
     make_words=_words,
     make_result=_result,
     reasons_in_turn=True,
@@ -310,7 +324,12 @@ RESPONSES = Dialect(
     ),
     refuses=_refused,
     sendable=_sendable,
+    taken=Taken("OpenAI's Responses API", _TAKEN),
     response_message=_response_message,
     count_usage=_count,
+    usage_keys=("input_tokens", "output_tokens"),
+    response_in=("response",),
+    response_keys=("output",),
+    streams_count="in `response.completed`",
     tool_formats={"responses": _tool},
 )

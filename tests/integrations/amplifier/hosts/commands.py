@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]  # its types are a package of their own
+import yaml
 
 NAME = "journey"
 SECONDS = 60

@@ -321,7 +321,8 @@ class ClientsMachine(RuleBasedStateMachine):
 
 def _case(name: str, number: int, steps: int) -> Any:
     """The machine for an API, so many times."""
-    found = type(f"{name.title()}Clients", (ClientsMachine,), {"api": APIS[name]}).TestCase
+    machine: Any = type(f"{name.title()}Clients", (ClientsMachine,), {"api": APIS[name]})
+    found = machine.TestCase
     found.settings = settings(
         max_examples=examples(number), stateful_step_count=steps, deadline=None, suppress_health_check=list(HealthCheck)
     )

@@ -32,8 +32,8 @@ async def played(turns: Sequence[Turn], context: dict[str, Any] | None = None, *
 
 async def models(kind: str, folder: Path) -> dict[str, Any]:
     """The same work with a model that caches, one that repeats ids, one that counts more, and one that refuses."""
-    ways = ("caching", "same_ids", "escaped", "strict")
-    return {way: (await played(mixed(turns=6, rounds=6), window=20_000, **{way: True})).report() for way in ways}
+    ways: dict[str, dict[str, Any]] = {way: {way: True} for way in ("caching", "same_ids", "escaped", "strict")}
+    return {way: (await played(mixed(turns=6, rounds=6), window=20_000, **how)).report() for way, how in ways.items()}
 
 
 async def results(kind: str, folder: Path) -> dict[str, Any]:
