@@ -228,7 +228,7 @@ def test_a_pinned_result_that_is_the_newest_stays_whole(mode, by):
     assert view_of(manager)[-1]["content"] == result["content"]
 
 
-def test_a_quote_comes_back_with_a_compaction_and_not_with_a_preview():
+def test_a_quote_comes_back_with_a_compaction_not_a_preview():
     """A preview checks the new result alone: the prompt cache keeps the rest."""
     store = MemoryStore()
     manager = opened(store)
