@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager, events
-from backscroll.compaction.modes import STANDARD
+from backscroll.compaction.modes import FACTS
 from tests.builders import DIALECTS, MessageFactory, session_with_both_triggers
 from tests.fakes import count_quarter
 from tests.profiles import examples
@@ -90,7 +90,7 @@ def test_a_digest_takes_at_most_its_share_of_the_budget(conversation, budget):
         view = watched.view(budget)
         if view is not None:
             rules = [f"[ref:{at}] rule of the user: {rule}" for at, rule in stated if at < number]
-            most = max(int(budget * STANDARD.digest.share), third("\n".join(rules)))  # rules stay beyond it
+            most = max(int(budget * FACTS.digest.share), third("\n".join(rules)))  # rules stay beyond it
             assert third(told_in(view)) <= most
 
 

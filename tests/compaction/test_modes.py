@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import AsyncContextManager, ConfigurationError, ContextManager, Protection, ToolResultPreview
-from backscroll.compaction.modes import HANDOVER, LEAN, MODES, STANDARD
+from backscroll.compaction.modes import FACTS, LEAN, MODES, STANDARD
 from backscroll.compaction.options import CompactionOptions
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
@@ -38,20 +38,20 @@ def test_mode_lean_sets_its_preset():
     assert options.digest == LEAN.digest != STANDARD.digest
 
 
-def test_mode_handover_sets_its_preset():
-    options = options_of(mode="handover")
-    assert options.target_usage == HANDOVER.target_usage > STANDARD.target_usage
-    assert options.compact_threshold == HANDOVER.compact_threshold
-    assert options.protect == HANDOVER.protect != STANDARD.protect
+def test_mode_facts_sets_its_preset():
+    options = options_of(mode="facts")
+    assert options.target_usage == FACTS.target_usage < STANDARD.target_usage
+    assert options.compact_threshold == FACTS.compact_threshold
+    assert options.protect == FACTS.protect != STANDARD.protect
     assert options.tool_result_preview is None
-    assert options.digest == HANDOVER.digest != STANDARD.digest
+    assert options.digest == FACTS.digest != STANDARD.digest
 
 
-def test_mode_handover_shortens_and_takes_no_excerpts():
+def test_default_mode_shortens_and_takes_no_excerpts():
     """The mode decides what `"auto"` runs, and a list that is given replaces it."""
 
     def reasons(**given: Any) -> set[str]:
-        with ContextManager(mode="handover", tokenizer=count_quarter, budget=BUDGET, **given) as manager:
+        with ContextManager(tokenizer=count_quarter, budget=BUDGET, **given) as manager:
             for messages in steps([("call", 120)] * 30):
                 manager.append(*messages)
                 manager.get_messages_for_request()
@@ -73,7 +73,7 @@ def test_given_options_take_precedence_over_the_mode():
 
 @pytest.mark.parametrize("manager", [ContextManager, AsyncContextManager])
 def test_unknown_mode_raises_and_names_the_modes(manager):
-    with pytest.raises(ConfigurationError, match="`mode` must be 'standard', 'lean' or 'handover', not 'cheap'"):
+    with pytest.raises(ConfigurationError, match="`mode` must be 'standard', 'lean' or 'facts', not 'cheap'"):
         manager(mode="cheap")
 
 
@@ -144,7 +144,7 @@ def test_lean_summary_mostly_appends_over_a_long_session():
     assert rewritten["standard"] < changed["standard"]
 
 
-@pytest.mark.parametrize("mode", ["lean", "handover"])
+@pytest.mark.parametrize("mode", ["lean", "facts"])
 def test_rule_stays_in_every_view_word_for_word(mode):
     """Also a rule of a later turn, which a summary quotes from then on, over many of them."""
     later = "Always run make check before you commit."
@@ -158,7 +158,7 @@ def test_rule_stays_in_every_view_word_for_word(mode):
             assert number < 20 or later in view
 
 
-@pytest.mark.parametrize("mode", ["lean", "handover"])
+@pytest.mark.parametrize("mode", ["lean", "facts"])
 def test_restart_of_a_session_gives_the_same_views(mode):
     store, views = MemoryStore(), {}
     for restarts in (False, True):

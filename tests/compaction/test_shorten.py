@@ -6,7 +6,7 @@ import pytest
 
 from backscroll import ConfigurationError, ContextManager
 from backscroll.compaction.candidates import build_window
-from backscroll.compaction.modes import HANDOVER, MODES
+from backscroll.compaction.modes import MODES, STANDARD
 from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.strategies import AUTO, DEFAULT_ORDER, choose, shortens
 from backscroll.compaction.strategies.shorten import ShortenStrategy, fit_newest
@@ -21,7 +21,7 @@ MOST = int(BUDGET * ShortenStrategy().share)
 
 def window_of(*messages: dict[str, Any], budget: int = BUDGET, ahead: bool = True) -> Any:
     """The window over a session of these messages. `ahead`: the model answered the newest of them."""
-    manager = ContextManager(tokenizer=count_quarter, mode="handover")
+    manager = ContextManager(tokenizer=count_quarter, mode="standard")
     manager.append(*messages)
     manager.get_messages_for_request(token_budget=10**6)
     lane, history = manager._session.lanes["main"], manager._session.history
@@ -121,9 +121,9 @@ def test_newest_group_is_cut_again_for_a_smaller_room():
 def test_auto_runs_the_order_of_its_mode():
     """Other choices do not depend on the mode."""
     assert [each.name for each in choose(AUTO)()] == list(DEFAULT_ORDER)
-    assert [each.name for each in choose(AUTO, HANDOVER.strategies)()] == ["deduplicate", "shorten", "digest"]
-    assert [each.name for each in choose(["clear"], HANDOVER.strategies)()] == ["clear"]
-    assert choose(None, HANDOVER.strategies)() == ()
+    assert [each.name for each in choose(AUTO, STANDARD.strategies)()] == ["deduplicate", "shorten", "digest"]
+    assert [each.name for each in choose(["clear"], STANDARD.strategies)()] == ["clear"]
+    assert choose(None, STANDARD.strategies)() == ()
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=list(MODES))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, events
-from backscroll.compaction.modes import STANDARD
+from backscroll.compaction.modes import FACTS
 from backscroll.compaction.summarization import PROMPT, SummaryResponse
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
@@ -285,7 +285,7 @@ def test_fifty_compactions_keep_rules_and_the_summary_size(compactions):
     told = json.dumps(view)
     assert "Never touch config/prod.yaml." in told
     assert "Always run ruff before you commit." in told
-    assert max(sizes) <= 6_000 * STANDARD.digest.share + 100
+    assert max(sizes) <= 6_000 * FACTS.digest.share + 100
     assert "in short: It went on." in summary_in(view)
 
 

@@ -58,7 +58,7 @@ class Twins:
         self.chance = chance = random.Random(seed)
         self.dialect = chance.choice(DIALECTS)
         self.story = Story(self.dialect, chance)
-        self.options = options(chance) | {"mode": ("standard", "handover")[seed // 2 % 2]}
+        self.options = options(chance) | {"mode": ("facts", "standard")[seed // 2 % 2]}
         self.name, self.forks = "s", 0
         self.address = f"sqlite:///{folder}/a.db"
         self.more: dict[str, Any] = chance.choice(
@@ -248,7 +248,7 @@ class Twins:
         if isinstance(view, type) or not self.story.kept:
             return
         self.views[lane] = view
-        beside = Shown(self.story.pinned, self.story.passing, self.prompt, self.options["mode"] == "handover")
+        beside = Shown(self.story.pinned, self.story.passing, self.prompt, self.options["mode"] == "standard")
         wrong = taken(view, self.dialect)
         wrong += shown(view, self.story.kept, beside)
         if weight(view) > budget and not self.reported:

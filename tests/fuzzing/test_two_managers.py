@@ -62,7 +62,7 @@ class Two:
         shared = InMemory() if chance.random() < 0.7 else None
         self.stores = [shared or OnDisk(folder / "a.db") for _ in range(2)]
         self.quotes = bool(seed % 2)
-        more: dict[str, Any] = {"mode": "handover" if self.quotes else "standard", "clear_at_least_tokens": 200}
+        more: dict[str, Any] = {"mode": "standard" if self.quotes else "facts", "clear_at_least_tokens": 200}
         self.managers = [
             ContextManager(session="s", store=store, tokenizer=count_quarter, budget=4_000, **more)
             for store in self.stores

@@ -146,7 +146,7 @@ OPTIONS = [
     Mistake("budget as text", of(budget="32k"), OPTION, "'32k'", "`budget`", "a whole number of tokens"),
     Mistake("budget as float", of(budget=32e3), OPTION, "32000.0", "`budget`", "a whole number of tokens"),
     Mistake("budget of zero", of(budget=0), OPTION, "not 0", "`max_tokens`", "at least 1"),
-    Mistake("mode", of(mode="cheap"), OPTION, "'cheap'", "`mode`", "'standard', 'lean' or 'handover'"),
+    Mistake("mode", of(mode="cheap"), OPTION, "'cheap'", "`mode`", "'standard', 'lean' or 'facts'"),
     Mistake("share as percent", of(compact_threshold=92), OPTION, "92", "`compact_threshold`", "above 0 to 1"),
     Mistake(
         "target over threshold",

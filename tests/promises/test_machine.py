@@ -16,7 +16,7 @@ TestSession.settings = settings(
 class HandoverMachine(SessionMachine):
     """The same in the mode `handover`."""
 
-    options = MappingProxyType({"mode": "handover"})
+    options = MappingProxyType({"mode": "standard"})
 
 
 TestHandoverSession = quiet(HandoverMachine.TestCase)

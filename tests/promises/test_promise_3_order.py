@@ -33,7 +33,7 @@ def test_first_and_last_user_message_stay_until_the_last_resort(messages, budget
     rules of views check above.
     """
     watched = session_with_both_triggers(mode=mode_of(ask))
-    quoted = ("digest", "shorten") if mode_of(ask) == "handover" else ()
+    quoted = ("digest", "shorten") if mode_of(ask) == "standard" else ()
 
     def check(so_far: list[Any]) -> None:
         view = watched.view(budget)

@@ -19,11 +19,11 @@ from tests.views import summary_of
 
 TALK = MessageFactory("openai")
 BUDGETS = {"main": 3_000, "small": 1_400}
-MODES = ("standard", "handover")
+MODES = ("facts", "standard")
 SOURCE = "The cache is written by the loader, and nothing else reads it."
 
 
-def opened(store: Any, mode: str = "handover", session: str = "s", **options: Any) -> ContextManager:
+def opened(store: Any, mode: str = "standard", session: str = "s", **options: Any) -> ContextManager:
     return ContextManager(session=session, store=store, tokenizer=count_quarter, mode=mode, **options)
 
 
@@ -38,7 +38,7 @@ def rounds(count: int, first: int = 0, talk: MessageFactory = TALK, size: int = 
     return found
 
 
-def begun(store: Any, mode: str = "handover", count: int = 20, **options: Any) -> ContextManager:
+def begun(store: Any, mode: str = "standard", count: int = 20, **options: Any) -> ContextManager:
     """A session with views along its way."""
     manager = opened(store, mode, **options)
     manager.append(TALK.say("system", "Be brief."), TALK.say("user", "Read every file."))
@@ -77,7 +77,7 @@ REWOUND_BEFORE = [*GO, "rewind", "other", "go", "go", "rewind", *GO, "other", "g
 @example("openai", REWOUND_BEFORE, True, 30)
 @settings(max_examples=examples(8), deadline=None)
 def test_any_order_of_steps_gives_valid_views_that_restart(dialect, steps, ahead, most):
-    talk, mode, name = MessageFactory(dialect), "handover", "s"
+    talk, mode, name = MessageFactory(dialect), "standard", "s"
     options = {"plan_ahead": ahead, "max_messages": most}
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:///{Path(folder) / 'log.db'}"
@@ -132,7 +132,7 @@ def test_another_mode_keeps_views_until_the_next_compaction(modes):
     store, heard = MemoryStore(), list[str]()
     first = begun(store, modes[0])
     before = view_of(first)
-    assert is_handover(before) is (modes[0] == "handover")
+    assert is_handover(before) is (modes[0] == "standard")
     first.close()
     with opened(store, modes[1], on_event=lambda name, _: heard.append(name)) as second:
         assert view_of(second) == before
@@ -142,7 +142,7 @@ def test_another_mode_keeps_views_until_the_next_compaction(modes):
             if events.COMPACTION in heard:
                 break
             assert view[: len(before)] == before
-        assert is_handover(view) is (modes[1] == "handover")
+        assert is_handover(view) is (modes[1] == "standard")
         assert "Now do part 5." in summary_of(view)
 
 
@@ -196,7 +196,7 @@ def test_pins_of_a_folded_message_bring_it_back():
 @pytest.mark.parametrize("vendor", ["anthropic", "openai"])
 def test_a_providers_block_goes_with_the_mode(vendor):
     """Its provider takes the views with it, before and after a restart."""
-    talk = NativeTalk(vendor, mode="handover", store=MemoryStore(), session="s")
+    talk = NativeTalk(vendor, mode="standard", store=MemoryStore(), session="s")
     assert blocks(talk.work(events.COMPACTION))
     talk.work("never", most=12)
     before = talk.manager.get_messages_for_request()

@@ -30,7 +30,7 @@ def rounds(talk: MessageFactory, count: int, size: int = 150, first: int = 0) ->
 
 def view_of(messages: list[Message], budget: int, pinned: tuple[int, ...] = ()) -> list[Message]:
     """The view of a session of these messages, which its provider takes."""
-    with ContextManager(tokenizer=count_quarter, mode="handover") as manager:
+    with ContextManager(tokenizer=count_quarter, mode="standard") as manager:
         manager.append(*messages)
         for seq in pinned:
             manager.pin(seq)

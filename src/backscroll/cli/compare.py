@@ -63,7 +63,7 @@ def parse_options(
               help="Tokens per request, separated by commas: 32k,128k; or 50% of each transcript.")  # fmt: skip
 @click.option("--strategies", metavar="NAMES", default="auto,lean,clear,truncate", show_default=True,
               callback=parse_strategies,
-              help="Strategies, separated by commas; clear+truncate is a chain of two; lean and handover are "
+              help="Strategies, separated by commas; clear+truncate is a chain of two; lean and facts are "
                    "modes.")  # fmt: skip
 @click.option("--options", "given", metavar="FILE", multiple=True, callback=parse_options,
               help="Also replay with the options of a file, such as backscroll tune writes. Repeatable.")  # fmt: skip

@@ -365,7 +365,9 @@ class LaneState:
     def allowed(self, budget: int) -> int:
         """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
         refused = self.refused
-        return budget if refused is None else min(budget, refused.limit or int(refused.tokens * REFUSED))
+        if refused is None or refused.limit:
+            return budget if refused is None else min(budget, refused.limit)
+        return self.calibrator.filled_by(refused.sent, REFUSED, min(budget, int(refused.tokens * REFUSED)))
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
@@ -375,7 +377,7 @@ class LaneState:
         """Return the event for a rejection of the newest view; None if nothing was sent yet."""
         if self.sent is None:
             return None
-        return Overflowed(self.name, self.calibrator.total(self.sent, self.budget).upper, limit)
+        return Overflowed(self.name, self.calibrator.total(self.sent, self.budget).upper, limit, self.sent)
 
     def as_of(self, foreseen: Foreseen) -> "LaneState":
         """Return the lane as it was when something was foreseen, without its view, for decisions alone."""
@@ -449,7 +451,7 @@ class LaneState:
 
     def snapshot(self) -> LaneSnapshot:
         """Return the state, for `restore`."""
-        refused = (self.refused.tokens, self.refused.limit) if self.refused else None
+        refused = self.refused and (self.refused.tokens, self.refused.limit, *(self.refused.sent or ()))
         return LaneSnapshot(
             name=self.name, plan=self.plan, before=tuple(self._before),
             settled=self.settled, batched=self.batched,
@@ -478,7 +480,9 @@ class LaneState:
         self.planned_for = saved.budget if self._newly_planned else saved.planned
         known = saved.counting, saved.sent, saved.prompt
         self.requested = saved.requested or any(value is not None for value in known)
-        self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
+        if saved.refused is not None:
+            tokens, limit, *sent = saved.refused
+            self.refused = Overflowed(self.name, tokens or 0, limit, Estimate(*sent) if sent else None)
         self.calibrator.restore(saved.meter)
         self.calibrator.outside = saved.outside
         if saved.tools is not None:

@@ -1,7 +1,7 @@
 """Modes: presets of the options that decide what a session costs and what its views keep."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from backscroll.compaction.options import ARRIVAL, DigestOptions, Protection, ToolResultPreview
@@ -24,36 +24,44 @@ class Mode:
     strategies: tuple[str, ...] = DEFAULT_ORDER
     """The strategies of `"auto"`, in order."""
 
+    def digest_within(self, target: float) -> DigestOptions:
+        """Return the digest of a caller's target: of a hand-over as large a part of it as of the mode's own. Else it would
+        fill a small target alone, and every further message would compact.
+        """
+        if not self.digest.handover or target >= self.target_usage:
+            return self.digest
+        return replace(self.digest, share=self.digest.share * target / self.target_usage)
+
 
 STANDARD = Mode(
     "standard",
-    "keeps most of what the agent will need in the view, so that it seldom has to recall",
+    "what one can continue from: a chronicle of turns, the state, the files, and the newest messages whole",
     compact_threshold=0.92,
-    target_usage=0.55,
+    target_usage=0.7,
     protect=Protection(),
     tool_result_preview=None,
-    digest=DigestOptions(),
+    digest=DigestOptions(share=0.55, part=0.5, rewritten=0.8, handover=True),
+    strategies=("deduplicate", "shorten", "digest"),
 )
 LEAN = Mode(
     "lean",
     "costs least per request: small views, long results as previews at once, a digest that the prompt cache keeps",
     compact_threshold=0.75,
     target_usage=0.35,
-    protect=Protection(recent=0.10, working_set=0.10),
+    protect=Protection(recent=0.10),
     tool_result_preview=ToolResultPreview(800, 400, ARRIVAL),
     digest=DigestOptions(share=0.35, part=0.3, rewritten=0.65),
 )
-HANDOVER = Mode(
-    "handover",
-    "reads like the notes of a colleague: a chronicle of turns, the state, the files, and the newest messages whole",
+FACTS = Mode(
+    "facts",
+    "keeps most single facts per token: a digest of picked lines, which programs read and people do not",
     compact_threshold=0.92,
-    target_usage=0.7,
-    protect=Protection(recent=0.15, working_set=0.0),
+    target_usage=0.55,
+    protect=Protection(working_set=0.25),
     tool_result_preview=None,
-    digest=DigestOptions(share=0.55, part=0.5, rewritten=0.8, handover=True),
-    strategies=("deduplicate", "shorten", "digest"),
+    digest=DigestOptions(),
 )
-MODES: Mapping[str, Mode] = MappingProxyType({mode.name: mode for mode in (STANDARD, LEAN, HANDOVER)})
+MODES: Mapping[str, Mode] = MappingProxyType({mode.name: mode for mode in (STANDARD, LEAN, FACTS)})
 """The presets by name, the default first."""
 
 

@@ -34,7 +34,7 @@ class Protection:
     """Messages at the beginning, after leading system messages, that never leave a view; they can only be cut."""
     last: int = 0
     """Messages at the end that never leave a view; they can only be cut."""
-    working_set: float = 0.25
+    working_set: float = 0.1
     """Share of the budget for what the agent works by, which strategies spare unless the view cannot fit otherwise: the
     newest versions of loaded skills and instruction files, of messages with `metadata.shelf`, of plans and to-do lists,
     and of the files that it lately read; 0 to 1.

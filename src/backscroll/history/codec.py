@@ -46,7 +46,7 @@ from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored
 from backscroll.tokens.counts import Count
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Estimate, Report, SummarizerUsage
 
 FORMAT = 4
 """Of everything written today. Format 1 did not record which groups a message joins; formats before 3 packed nothing of
@@ -418,7 +418,10 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
     UsageObserved: ("usage", _observed),
     HealingBegun: ("heals", lambda event: {"lane": event.lane}),
-    Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
+    Overflowed: (
+        "overflow",
+        lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit, "sent": event.sent},
+    ),
     Rewound: ("rewind", lambda event: {"to": event.to}),
     SystemPromptRecorded: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
     RequestRecorded: ("request", _requested),
@@ -441,7 +444,9 @@ _READERS: Mapping[str, Callable[[Body], LogEvent]] = {
     "pin": lambda body: PinChanged(body["seq"], body["pinned"]),
     "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"]), body.get("cached"), body.get("written")),
     "heals": lambda body: HealingBegun(body["lane"]),
-    "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
+    "overflow": lambda body: Overflowed(
+        body["lane"], body["tokens"], body["limit"], Estimate(*sent) if (sent := body.get("sent")) else None
+    ),
     "rewind": lambda body: Rewound(body["to"]),
     "prompt": lambda body: SystemPromptRecorded(body["digest"], body["text"]),
     "request": _read_requested,

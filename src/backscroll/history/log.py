@@ -13,7 +13,7 @@ from backscroll.history.ranges import SeqRange
 from backscroll.messages.parts import Message
 from backscroll.tokens.counts import Counts
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Estimate, Report, SummarizerUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,8 @@ class Overflowed(LaneEvent):
     """The upper estimate of that request."""
     limit: int | None = None
     """Tokens that the provider would have accepted, if it said so."""
+    sent: Estimate | None = None
+    """The estimate of its messages; None in old records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +346,8 @@ class LaneSnapshot:
     compactions: int
     budget: int
     sent: tuple[int, int] | None
-    refused: tuple[int, int | None] | None
+    refused: tuple[int | None, ...] | None
+    """Tokens and limit of `Overflowed`, and the two figures of `sent` if it has any."""
     guessed: bool
     prompt: str | None
     """Digest of the system prompt of its newest request."""

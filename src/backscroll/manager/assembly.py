@@ -138,9 +138,10 @@ def _config(
 def _compaction(options: ManagerOptions, budget: BudgetOptions) -> CompactionOptions:
     """Return when lanes are compacted and how far: by the options, else by the mode."""
     mode = mode_named(options.mode)
+    target = mode.target_usage if options.target_usage is None else options.target_usage
     return CompactionOptions(
         compact_threshold=mode.compact_threshold if options.compact_threshold is None else options.compact_threshold,
-        target_usage=mode.target_usage if options.target_usage is None else options.target_usage,
+        target_usage=target,
         compact_at=_checked_trigger(options.compact_at, budget),
         compact_to=options.compact_to,
         protect=options.protect or mode.protect,
@@ -148,7 +149,7 @@ def _compaction(options: ManagerOptions, budget: BudgetOptions) -> CompactionOpt
         max_messages=options.max_messages,
         clear_at_least_tokens=options.clear_at_least_tokens,
         plan_ahead=options.plan_ahead,
-        digest=mode.digest,
+        digest=mode.digest_within(target),
     )
 
 

@@ -33,14 +33,14 @@ class AsyncContextManager(AsyncReading):
         budget: Input tokens of a request if neither the call nor the provider names a budget; or a `BudgetOptions`,
             which also sets what is kept free of a window, and windows of models. By default the window of `model`
             decides; 200,000 tokens without one.
-        mode: `"standard"`: keep most of what the agent will need. `"lean"`: cost least per request. `"handover"`:
-            show a chronicle of turns, the state, the files, and the newest messages whole. A mode sets
+        mode: `"standard"`: show a hand-over (a chronicle of turns, the state, the files) and the newest messages whole.
+            `"lean"`: cost least per request. `"facts"`: keep most single facts per token. A mode sets
             `compact_threshold`, `target_usage`, `protect`, `tool_result_preview`, what `"auto"` runs and the room of
             the digest; options that you give win.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1. `None`: by the mode,
             0.92, or 0.75 in `"lean"`.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`. `None`: by the
-            mode, 0.55, 0.35 or 0.7.
+            mode, 0.7, 0.35 or 0.55.
         compact_at: Tokens of a request at which a compaction starts even if the budget is larger; at least 1, below a
             `budget` that is given. `None`: by `compact_threshold` alone.
         compact_to: Tokens of a request at which a compaction ends; below `compact_at`. `None`: by `target_usage`.

@@ -78,7 +78,7 @@ CHECKS: Mapping[str, Option] = {
         lambda value: _whole(value) or isinstance(value, BudgetOptions),
         "a whole number of tokens or a BudgetOptions(max_tokens=...)",
     ),
-    "mode": Option(_text, '"standard", "lean" or "handover"'),
+    "mode": Option(_text, '"standard", "lean" or "facts"'),
     "compact_threshold": _or_none(*_SHARE),
     "target_usage": _or_none(*_SHARE),
     "compact_at": _or_none(*_TOKENS),

@@ -6,6 +6,7 @@ else is computed from them when it is read: the family's factor, the framing of 
 sent, that report is the anchor, and only later changes are estimated.
 """
 
+from bisect import bisect_left
 from copy import copy
 from dataclasses import dataclass
 from math import ceil
@@ -218,6 +219,15 @@ class UsageCalibrator:
     def total(self, view: Estimate, budget: int) -> Estimate:
         """Estimate the whole request: overhead and messages."""
         return self._total(view, budget, self.overhead(budget))
+
+    def filled_by(self, view: Estimate | None, share: float, budget: int) -> int:
+        """Return the largest budget, at most `budget`, that a request with this share of a view fills. The smaller a
+        budget, the less of it may be overhead, so that a view that was refused may seem to fit into less than it took.
+        """
+        if view is None:
+            return budget
+        part = Estimate(int(view.expected * share), int(view.upper * share))
+        return bisect_left(range(1, budget + 1), True, key=lambda most: self.total(part, most).upper < most)
 
     def _total(self, view: Estimate, budget: int, overhead: int) -> Estimate:
         anchor, factor = self._anchor, self.factor

@@ -9,7 +9,7 @@ READING = [say("user", "Read all."), *rounds(range(60), PROSE * 20)]
 @awaited
 async def test_handover_is_marked_as_passing():
     """A loop puts reminders in front of the last user message that is not marked: that one is the user's."""
-    async with mounted({"max_tokens": 8_000, "mode": "handover"}) as ours:
+    async with mounted({"max_tokens": 8_000, "mode": "standard"}) as ours:
         await ours.add(*READING)
         view = await ours.view()
         handover = next(message for message in view if "compacted here" in str(message["content"]))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError
-from backscroll.compaction.modes import HANDOVER, LEAN
+from backscroll.compaction.modes import LEAN, STANDARD
 from backscroll.events import COMPACTION
 from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.old_context import OldContext
@@ -192,9 +192,9 @@ def test_mode_lean_sets_what_is_not_given():
 
 
 def test_mode_handover_sets_what_is_not_given():
-    options = read_settings({"mode": "handover"}).options
-    assert (options["mode"], options["target_usage"], options["strategies"]) == ("handover", None, "auto")
-    assert options["protect"] == HANDOVER.protect
+    options = read_settings({"mode": "standard"}).options
+    assert (options["mode"], options["target_usage"], options["strategies"]) == ("standard", 0.5, "auto")
+    assert options["protect"] == STANDARD.protect
 
 
 @pytest.mark.parametrize("results", [2, 5, 7])

@@ -13,7 +13,7 @@ from strands.agent.conversation_manager import (
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 from strands.vended_plugins.context_offloader import InMemoryStorage
 
-from backscroll.compaction.modes import HANDOVER, LEAN
+from backscroll.compaction.modes import LEAN, STANDARD
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
@@ -224,9 +224,9 @@ def test_a_part_alone_of_another_agent_is_not_there():
 
 @pytest.mark.parametrize("method", ["truncate", "summarize"])
 def test_mode_handover_brings_its_own_strategies(method):
-    options = core_options(Compression(method=method), Offloading(), "handover")
-    assert tuple(options["strategies"]) == HANDOVER.strategies
-    assert options["protect"].working_set == HANDOVER.protect.working_set
+    options = core_options(Compression(method=method), Offloading(), "standard")
+    assert tuple(options["strategies"]) == STANDARD.strategies
+    assert options["protect"].working_set == STANDARD.protect.working_set
 
 
 def test_mode_lean_sets_what_the_settings_leave_open():

@@ -74,9 +74,9 @@ class Config(SettingsModel):
     """share of the budget at which a compaction starts; default: by `mode`, 0.92 or 0.75"""
     compaction_threshold: PositiveShare | None = None
     """the contract's name for `compact_threshold`"""
-    mode: Literal["standard", "lean", "handover"] = "standard"
-    """`standard`: keep most of what the agent will need. `lean`: cost least per request. `handover`: notes like a
-    colleague's, then the newest messages. A mode sets the defaults of `compact_threshold`, `target_usage`,
+    mode: Literal["standard", "lean", "facts"] = "standard"
+    """`standard`: a hand-over like a colleague's notes, then the newest messages. `lean`: cost least per request.
+    `facts`: most single facts per token. A mode sets the defaults of `compact_threshold`, `target_usage`,
     `protected_recent`, `working_set` and `protected_tool_results`, and how long results and the digest are shown
     """
     target_usage: PositiveShare | None = None
