@@ -96,6 +96,19 @@ def test_a_supplied_answer_for_a_call_that_never_got_one_passes(call: Call, resu
     assert "call 'a' has no result before view[2]" in one(problems(history, history))
 
 
+def test_inserted_first_message_is_named_by_the_entry_that_covers_it() -> None:
+    history = [user("# AGENTS.md instructions"), user("Read on."), said(), user("two")]
+
+    def found(summary: str) -> list[str]:
+        return problems([user(f"<summary>\nEarlier:\n{summary}\n</summary>"), user("two")], history)
+
+    assert found("[ref:0-2] user: Read on.\n  with it: instructions of the project") == []
+    missing = "the first user message, history[0], is not in the view"
+    assert one(found("[ref:0-2] user: Read on.")) == missing
+    assert one(found("[ref:1-2] user: Read on.\n  with it: instructions of the project")) == missing
+    assert one(found("[ref:0-1] user: Read on.\n[ref:2] said\n  with it: a reminder")) == missing
+
+
 def test_ids_that_are_used_again_belong_to_the_nearest_call() -> None:
     history = [user(), calls("same"), tool("same", "1"), calls("same"), tool("same", "2"), said()]
     assert problems(history, history) == []

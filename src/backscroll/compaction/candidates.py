@@ -51,6 +51,7 @@ is room, with less, views stay above their target.
 """
 FULL = 0.8  # of its allowance, from which on a chronicle has to shrink: the state and the files have the rest
 OF_STATE = 0.02  # of the budget, that its state may grow by, which is replaced each time
+_OF_FIRST = 0.125  # of the budget, up to which the user's first message stays: with more it crowds out the newest turns
 QUOTES_FROM = 2_000
 """Tokens that required messages leave, from which on a hand-over has room for the user's words. In less, the messages
 themselves stay.
@@ -429,6 +430,7 @@ def build_window(
         ahead: The model will have answered the newest messages.
     """
     floor, kept = floor_seqs(history, quoted=around.quotes) | retain, kept_ends(history, around.kept)
+    floor |= _small_first(history, view, budget)
     if around.quotes and budget - _taken_by(view, floor) < QUOTES_FROM:
         floor |= floor_seqs(history, quoted=False)
     floor |= frozenset() if ahead else history.newest_seqs
@@ -456,6 +458,16 @@ def build_window(
         units=units, family=around.family, count=around.count, budget=budget, digest=view.plan.digest,
         digest_tokens=view.summary_tokens, digests=digests, recall=view.plan.recall,
     )  # fmt: skip  # one thought
+
+
+def _small_first(history: History, view: View, budget: int) -> set[int]:
+    """Return the user's first message where it is shown and takes little: often it brings the project's instructions,
+    which a quote would only name.
+    """
+    first = history.first_user
+    if first is None or _taken_by(view, {first.seq}) > budget * _OF_FIRST:
+        return set()
+    return {first.seq}
 
 
 def _taken_by(view: View, required: Set[int]) -> int:

@@ -45,12 +45,13 @@ def _quoted(case: Case) -> Iterator[str]:
 
 
 def _is_shown(case: Case, original: Shape) -> bool:
-    """Return whether a user's message is in the view, or a summary quotes its beginning, or says that it is left out
-    because new messages take the room. Signs of the beginning do not count, because quotes escape some.
+    """Return whether a user's message is in the view, or a summary quotes its beginning, names that it was inserted, or
+    says that it is left out because new messages take the room. Signs of the beginning do not count, because quotes
+    escape some.
     """
     said = _plain(original.text[:_QUOTED])
-    for message in case.view:
-        if message.is_summary and ((said and said in _plain(message.text)) or _is_left_out(message, original)):
+    for message in filter(lambda shown: shown.is_summary, case.view):
+        if (said and said in _plain(message.text)) or _is_left_out(message, original) or _is_named(message, original):
             return True
     return any(represents(message, original) for message in case.view)
 
@@ -58,6 +59,13 @@ def _is_shown(case: Case, original: Shape) -> bool:
 def _is_left_out(summary: Shape, original: Shape) -> bool:
     named = summary.text.rpartition("\nLeft out: ")[2] if "\nLeft out: " in summary.text else ""
     return any(first <= original.place <= last for first, last in references(named))
+
+
+def _is_named(summary: Shape, original: Shape) -> bool:
+    """Return whether the first entry covers a message and names what a host inserted with it."""
+    entry = summary.text[summary.text.find("\n[ref:") + 1 :].partition("\n[ref:")[0]
+    covered = any(first <= original.place <= last for first, last in list(references(entry))[:1])
+    return covered and "\n  with it: " in entry
 
 
 def _plain(text: str) -> str:
