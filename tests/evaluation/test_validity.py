@@ -96,13 +96,14 @@ def test_a_supplied_answer_for_a_call_that_never_got_one_passes(call: Call, resu
     assert "call 'a' has no result before view[2]" in one(problems(history, history))
 
 
-def test_inserted_first_message_is_named_by_the_entry_that_covers_it() -> None:
-    history = [user("# AGENTS.md instructions"), user("Read on."), said(), user("two")]
+def test_first_message_is_named_by_the_entry_that_covers_it() -> None:
+    history = [user("# AGENTS.md instructions <b>Go on with it.</b>"), user("Read on."), said(), user("two")]
 
     def found(summary: str) -> list[str]:
         return problems([user(f"<summary>\nEarlier:\n{summary}\n</summary>"), user("two")], history)
 
     assert found("[ref:0-2] user: Read on.\n  with it: instructions of the project") == []
+    assert found("[ref:0] user: Go on with it.") == []
     missing = "the first user message, history[0], is not in the view"
     assert one(found("[ref:0-2] user: Read on.")) == missing
     assert one(found("[ref:1-2] user: Read on.\n  with it: instructions of the project")) == missing

@@ -45,7 +45,7 @@ def _quoted(case: Case) -> Iterator[str]:
 
 
 def _is_shown(case: Case, original: Shape) -> bool:
-    """Return whether a user's message is in the view, or a summary quotes its beginning, names that it was inserted, or
+    """Return whether a user's message is in the view, or a summary quotes its beginning, has its entry, or
     says that it is left out because new messages take the room. Signs of the beginning do not count, because quotes
     escape some.
     """
@@ -62,10 +62,13 @@ def _is_left_out(summary: Shape, original: Shape) -> bool:
 
 
 def _is_named(summary: Shape, original: Shape) -> bool:
-    """Return whether the first entry covers a message and names what a host inserted with it."""
-    entry = summary.text[summary.text.find("\n[ref:") + 1 :].partition("\n[ref:")[0]
-    covered = any(first <= original.place <= last for first, last in list(references(entry))[:1])
-    return covered and "\n  with it: " in entry
+    """Return whether the entry of a message has the words that a user typed in it, or names what a host inserted."""
+    for entry in summary.text.split("\n[ref:")[1:]:
+        head = "[ref:" + entry.partition("\n")[0]
+        if any(first <= original.place <= last for first, last in list(references(head))[:1]):
+            typed = _plain(head.partition("] user: ")[2][:_QUOTED])
+            return "\n  with it: " in entry or bool(typed and typed in _plain(original.text))
+    return False
 
 
 def _plain(text: str) -> str:
