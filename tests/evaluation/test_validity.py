@@ -104,6 +104,7 @@ def test_first_message_is_named_by_the_entry_that_covers_it() -> None:
 
     assert found("[ref:0-2] user: Read on.\n  with it: instructions of the project") == []
     assert found("[ref:0] user: Go on with it.") == []
+    assert found("[ref:0-2] user: Read on.\n  user: Go on with it.") == []
     missing = "the first user message, history[0], is not in the view"
     assert one(found("[ref:0-2] user: Read on.")) == missing
     assert one(found("[ref:1-2] user: Read on.\n  with it: instructions of the project")) == missing

@@ -63,11 +63,13 @@ def _is_left_out(summary: Shape, original: Shape) -> bool:
 
 def _is_named(summary: Shape, original: Shape) -> bool:
     """Return whether the entry of a message has the words that a user typed in it, or names what a host inserted."""
+    whole = _plain(original.text)
     for entry in summary.text.split("\n[ref:")[1:]:
-        head = "[ref:" + entry.partition("\n")[0]
-        if any(first <= original.place <= last for first, last in list(references(head))[:1]):
-            typed = _plain(head.partition("] user: ")[2][:_QUOTED])
-            return "\n  with it: " in entry or bool(typed and typed in _plain(original.text))
+        head, *more = entry.split("\n")
+        if any(first <= original.place <= last for first, last in list(references("[ref:" + head))[:1]):
+            lines = (head.partition("] ")[2], *map(str.strip, more))
+            typed = [_plain(line.removeprefix("user: ")[:_QUOTED]) for line in lines if line.startswith("user: ")]
+            return "\n  with it: " in entry or any(said and said in whole for said in typed)
     return False
 
 
