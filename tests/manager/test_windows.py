@@ -1,11 +1,14 @@
 """The budget that follows from a model's name, and what an overflow leaves in the session."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from backscroll import BackscrollWarning, BudgetError, BudgetOptions, ConfigurationError, ContextManager, events
+from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.model_profiles import ModelProfile
+from tests.fakes import count_quarter
 
 
 class Provider:
@@ -110,3 +113,30 @@ def test_overflow_limit_holds_for_its_lane_after_a_restart(tmp_path):
         assert context.usage().used_upper_bound <= 4_000
         context.get_messages_for_request(lane="title")
         assert context.usage().free < 4_000 < 800_000 < context.usage("title").free
+
+
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
+@pytest.mark.parametrize("outside", [0, 1_000, 5_000, 7_000])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_each_view_after_a_refusal_is_shorter_or_an_error(outside, restarts):
+    """Where the provider names no limit: also once nearly all of the budget seems to be outside the messages."""
+    store, sizes = MemoryStore(), []
+    options: dict[str, Any] = {"store": store, "session": "s", "budget": 8_000, "tokenizer": count_quarter}
+    context = ContextManager(**options)
+    context.append({"role": "user", "content": "Where is the bug?"})
+    for number in range(20):
+        context.append({"role": "assistant", "content": f"Step {number}. " + "It is near. " * 200})
+        context.append({"role": "user", "content": f"And then {number}?"})
+    with pytest.raises(BudgetError):  # noqa: PT012 - the last of the requests raises
+        for number in range(40):
+            view = context.get_messages_for_request()
+            sizes.append(sum(len(message["content"]) for message in view))
+            if number == 0:
+                context.observe_usage(input_tokens=context.usage().used.tokens + outside)
+            context.observe_overflow()
+            if restarts:
+                context.close()
+                context = ContextManager(**options)
+    context.close()
+    assert len(sizes) > 3
+    assert all(later < earlier for earlier, later in pairwise(sizes)), sizes

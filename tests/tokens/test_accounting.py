@@ -226,6 +226,19 @@ def test_overhead_is_learned_from_the_first_report_within_bounds() -> None:
     assert given_one.overhead(BUDGET) == 700
 
 
+@given(st.integers(0, 20_000), st.integers(1, 20_000), st.integers(1, 30_000), st.floats(0.1, 1.0))
+def test_a_refused_view_never_fits_into_the_budget_after_it(overhead: int, view: int, budget: int, share: float) -> None:
+    """A smaller budget allows for less overhead: that alone must not make room for the view again."""
+    calibrator = UsageCalibrator()
+    calibrator.outside = overhead
+    most = calibrator.filled_by(Estimate(view, view), share, budget)
+    part = Estimate(int(view * share), int(view * share))
+    assert most <= budget
+    assert most == 0 or calibrator.total(part, most).upper >= most
+    assert most == budget or calibrator.total(part, most + 1).upper < most + 1
+    assert calibrator.filled_by(None, share, budget) == budget
+
+
 def test_first_report_may_hold_a_large_but_bounded_overhead() -> None:
     """The first report may hold a large unknown overhead but not anything."""
     accepted = {
