@@ -29,7 +29,7 @@ def run(messages: list[dict[str, Any]], budget: int, wanted: int, batches: bool)
     """Feeds a session until `wanted` compactions were made, the first one left out: it warms caches."""
     heard: list[str] = []
     manager = ContextManager(
-        clear_at_least_tokens=20_000 if batches else None, on_event=lambda name, _: heard.append(name)
+        mode="facts", clear_at_least_tokens=20_000 if batches else None, on_event=lambda name, _: heard.append(name)
     )
     stream, count = endless(messages), resolve("auto").count
     spent: list[float] = []

@@ -57,7 +57,9 @@ class Ours(InMemory):
     def __init__(self, budget: int, engine: Engine, tokenizer: str) -> None:
         self.budget = budget
         own = tokenizer == "engine"
-        self.manager = ContextManager(tokenizer=(lambda text: len(engine.tokens(text))) if own else "auto")
+        self.manager = ContextManager(
+            mode="facts", tokenizer=(lambda text: len(engine.tokens(text))) if own else "auto"
+        )
 
 
 def inspected(manager: Any) -> list[tuple[float, int]]:

@@ -58,7 +58,7 @@ class Case(NamedTuple):
 def record(asked: dict[str, Any]) -> dict[str, Any]:
     """Write each step: its messages, how much of the view before it keeps, and what follows."""
     before: list[Message] = []
-    with ContextManager() as manager, Path(asked["views"]).open("w", encoding="utf-8") as out:
+    with ContextManager(mode="facts") as manager, Path(asked["views"]).open("w", encoding="utf-8") as out:
         for step in _filled(asked, manager):
             manager.append(*step)
             view = manager.get_messages_for_request(token_budget=asked["budget"])
@@ -72,7 +72,7 @@ def ours(asked: dict[str, Any]) -> dict[str, Any]:
     """Make the steps; CPU seconds of the whole process, of the calling thread, and the time that the caller waits."""
     store = None if asked["store"] == "memory" else f"sqlite:///{asked['folder']}/agent.db"
     cpu, own, wall = list[float](), list[float](), list[float]()
-    with ContextManager(session="bench", store=store) as manager:
+    with ContextManager(mode="facts", session="bench", store=store) as manager:
         for step in _filled(asked, manager):
             begun, mine, clock = time.process_time(), time.thread_time(), time.perf_counter()
             manager.append(*step)

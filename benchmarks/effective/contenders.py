@@ -24,11 +24,11 @@ class Truncate(InMemory):
     """The oldest turns go. A search still finds them."""
 
     name = "Backscroll, truncate"
-    about = 'ContextManager(strategies=["truncate"])'
+    about = 'ContextManager(mode="facts", strategies=["truncate"])'
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.manager = ContextManager(strategies=["truncate"])
+        self.manager = ContextManager(mode="facts", strategies=["truncate"])
 
 
 OURS = "ours"

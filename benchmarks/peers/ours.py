@@ -47,35 +47,35 @@ class InMemory(_Ours):
     """Nothing written."""
 
     name = "Backscroll"
-    about = 'ContextManager(): "auto", exact token counts'
+    about = 'ContextManager(mode="facts"): "auto", exact token counts'
     keeps, where = "everything", "memory"
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.manager = ContextManager()
+        self.manager = ContextManager(mode="facts")
 
 
 class Fuller(InMemory):
     """Compacts less at once, so that views are fuller and change more often."""
 
     name = "Backscroll, target_usage=0.8"
-    about = "ContextManager(target_usage=0.8): a compaction ends at 80 % of the budget instead of 50 %"
+    about = 'ContextManager(mode="facts", target_usage=0.8): a compaction ends at 80 % of the budget instead of 55 %'
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.manager = ContextManager(target_usage=0.8)
+        self.manager = ContextManager(mode="facts", target_usage=0.8)
 
 
 class OnDisk(_Ours):
     """Every message is on disk before `add` returns."""
 
     name = "Backscroll, SQLite"
-    about = 'ContextManager(store="sqlite:///...", session=session), durability "full"'
+    about = 'ContextManager(mode="facts", store="sqlite:///...", session=session), durability "full"'
     keeps, where = "everything", "disk"
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.manager = ContextManager(store=f"sqlite:///{folder / 'ours.db'}", session="bench")
+        self.manager = ContextManager(mode="facts", store=f"sqlite:///{folder / 'ours.db'}", session="bench")
 
 
 class _Store(Keeper):
@@ -84,7 +84,7 @@ class _Store(Keeper):
 
     def __init__(self, folder: Path) -> None:
         self.manager = ContextManager(
-            store=f"sqlite:///{folder / 'ours.db'}?durability={self.durability}", session="bench"
+            mode="facts", store=f"sqlite:///{folder / 'ours.db'}?durability={self.durability}", session="bench"
         )
 
     def read(self, message: Message) -> Any:

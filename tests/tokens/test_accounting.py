@@ -227,7 +227,7 @@ def test_overhead_is_learned_from_the_first_report_within_bounds() -> None:
 
 
 @given(st.integers(0, 20_000), st.integers(1, 20_000), st.integers(1, 30_000), st.floats(0.1, 1.0))
-def test_a_refused_view_never_fits_into_the_budget_after_it(overhead: int, view: int, budget: int, share: float) -> None:
+def test_a_refused_view_does_not_fit_the_budget_after_it(overhead: int, view: int, budget: int, share: float) -> None:
     """A smaller budget allows for less overhead: that alone must not make room for the view again."""
     calibrator = UsageCalibrator()
     calibrator.outside = overhead

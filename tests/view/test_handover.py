@@ -169,7 +169,7 @@ def test_a_long_first_message_is_quoted(dialect):
 def test_a_long_first_message_stays_where_it_takes_little(dialect):
     """Often it brings the project's instructions, of which a quote has the name alone."""
     talk = MessageFactory(dialect)
-    first = talk.say("user", "# AGENTS.md instructions for /shop\n\n<INSTRUCTIONS>\n" + words(1_200) + "\n</INSTRUCTIONS>")
+    first = talk.say("user", f"# AGENTS.md instructions for /a\n\n<INSTRUCTIONS>\n{words(1_200)}\n</INSTRUCTIONS>")
     messages = [first, talk.say("assistant", "Well."), talk.say("user", TASK), *rounds(talk, 80, size=400)]
     assert view_of(messages, 16_000)[0] == first
     view = view_of(messages, 6_000)

@@ -3,8 +3,8 @@
 from backscroll.history.history import Entry, History
 
 _QUOTED = 4_000
-"""Characters of a first message from which on it may be quoted, where it takes more than an eighth of the room. A shorter
-one is the task, and says it best. A longer one is mostly a template or a file.
+"""Characters of a first message from which on it may be quoted, where it takes more than an eighth of the room. A
+shorter one is the task, and says it best. A longer one is mostly a template or a file.
 """
 
 
