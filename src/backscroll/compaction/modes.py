@@ -25,8 +25,8 @@ class Mode:
     """The strategies of `"auto"`, in order."""
 
     def digest_within(self, target: float) -> DigestOptions:
-        """Return the digest for a caller's target: a hand-over takes as large a part of it as of the mode's own. Otherwise
-        it would fill a small target alone, and every further message would start a compaction.
+        """Return the digest for a caller's target, of which a hand-over takes the same part as of the mode's own.
+        Otherwise it would fill a small target alone, and every further message would start a compaction.
         """
         if not self.digest.handover or target >= self.target_usage:
             return self.digest
