@@ -68,7 +68,7 @@ def spare_working_set(window: Window, room: int, *, files: bool = True) -> list[
     edits: list[Excerpt] = []
     of_files = int(room * _OF_FILES) if files else 0
     for found in sorted(_objects(window).values(), key=_order) if room > 0 else ():
-        if found.kind == FILES and found.calls < _WORKED_ON:
+        if _is_in_handover(found, window) or (found.kind == FILES and found.calls < _WORKED_ON):
             continue
         limit = min(room, of_files, int(room * _OF_FILE)) if found.kind == FILES else room
         for unit, candidate in reversed(found.pieces.values()):
@@ -80,6 +80,13 @@ def spare_working_set(window: Window, room: int, *, files: bool = True) -> list[
                 of_files -= tokens if found.kind == FILES else 0
                 edits += [edit] if edit is not None else []
     return edits
+
+
+def _is_in_handover(found: _Object, window: Window) -> bool:
+    """Return whether a hand-over says it: the tasks and the files. Readers took an old plan in front of it for an answer
+    to the first message.
+    """
+    return window.digests.handover and found.kind != INSTRUCTIONS
 
 
 def _order(found: _Object) -> tuple[int, int]:
