@@ -83,7 +83,7 @@ def spare_working_set(window: Window, room: int, *, files: bool = True) -> list[
 
 
 def _is_in_handover(found: _Object, window: Window) -> bool:
-    """Return whether a hand-over says it: the tasks and the files. Readers took an old plan in front of it for an answer
+    """Return whether a hand-over says it: the tasks and the files. Readers took an old plan in front of it for a reply
     to the first message.
     """
     return window.digests.handover and found.kind != INSTRUCTIONS
