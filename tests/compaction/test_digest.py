@@ -84,7 +84,7 @@ def wordy():
 @example(wordy(), 3_000)
 def test_a_digest_takes_at_most_its_share_of_the_budget(conversation, budget):
     messages, stated = conversation
-    watched = session_with_both_triggers(tokenizer=third)
+    watched = session_with_both_triggers(tokenizer=third, mode="facts")
     for number, message in enumerate(messages):
         watched.manager.append(message)
         view = watched.view(budget)
@@ -96,7 +96,7 @@ def test_a_digest_takes_at_most_its_share_of_the_budget(conversation, budget):
 
 def test_text_behind_a_huge_result_returns_to_the_digest():
     """What a huge result pushed out of the digest comes back behind it."""
-    manager = ContextManager(tokenizer=count_quarter, budget=4_000, strategies=["digest"])
+    manager = ContextManager(mode="facts", tokenizer=count_quarter, budget=4_000, strategies=["digest"])
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "find the port"))
     for number in range(60):
