@@ -105,7 +105,7 @@ def test_orders_before_each_question_leave_valid_views():
 @pytest.mark.parametrize(
     ("mode", "first"),
     [
-        ("standard", ["user", "system", "assistant", "user", "assistant", "user"]),  # the pinned one, then the hand-over
+        ("standard", ["user", "system", "assistant", "user", "assistant", "user"]),  # the fourth is pinned
         ("facts", ["user", "assistant", "user", "system", "assistant", "user"]),
     ],
 )

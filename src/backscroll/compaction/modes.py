@@ -25,8 +25,8 @@ class Mode:
     """The strategies of `"auto"`, in order."""
 
     def digest_within(self, target: float) -> DigestOptions:
-        """Return the digest of a caller's target: of a hand-over as large a part of it as of the mode's own. Else it would
-        fill a small target alone, and every further message would compact.
+        """Return the digest of a caller's target: of a hand-over as large a part of it as of the mode's own. Else it
+        would fill a small target alone, and every further message would compact.
         """
         if not self.digest.handover or target >= self.target_usage:
             return self.digest
