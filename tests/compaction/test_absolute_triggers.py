@@ -61,10 +61,10 @@ def test_required_messages_over_compact_at_raise_nothing():
 
 
 def test_overhead_over_compact_at_starts_no_storm():
-    sizes, session = sizes_of(60, compact_at=5_000, overhead_tokens=6_000)
+    sizes, session = sizes_of(60, compact_at=8_000, overhead_tokens=9_000)
     triggers = [payload["trigger"] for payload in session.payloads(events.COMPACTION)]
     assert len(triggers) - triggers.count("large_result") <= 30
-    assert max(sizes) <= 6_000 + 2 * 5_000
+    assert max(sizes) <= 9_000 + 2 * 8_000
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_undone_compaction_keeps_what_results_refer_to():
 
 
 def test_step_without_such_a_result_looks_at_new_messages_alone():
-    agent = worked(budget=20_000, files=60)
+    agent = worked(budget=40_000, files=120)
     state = agent.manager._session
     view, looked = state.lanes["main"].view, []
 

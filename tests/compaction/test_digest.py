@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager, events
-from backscroll.compaction.modes import FACTS
+from backscroll.compaction.modes import MODES
 from tests.builders import DIALECTS, MessageFactory, session_with_both_triggers
 from tests.fakes import count_quarter
 from tests.profiles import examples
@@ -78,25 +78,26 @@ def wordy():
     return messages, []
 
 
+@pytest.mark.parametrize("mode", ["standard", "facts"])
 @pytest.mark.filterwarnings("ignore:the digest of lane")  # the smallest budgets cannot hold them all
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(ruled(), st.integers(1_000, 9_000))
 @example(wordy(), 3_000)
-def test_a_digest_takes_at_most_its_share_of_the_budget(conversation, budget):
+def test_a_digest_takes_at_most_its_share_of_the_budget(mode, conversation, budget):
     messages, stated = conversation
-    watched = session_with_both_triggers(tokenizer=third)
+    watched = session_with_both_triggers(tokenizer=third, mode=mode)
     for number, message in enumerate(messages):
         watched.manager.append(message)
         view = watched.view(budget)
         if view is not None:
             rules = [f"[ref:{at}] rule of the user: {rule}" for at, rule in stated if at < number]
-            most = max(int(budget * FACTS.digest.share), third("\n".join(rules)))  # rules stay beyond it
+            most = max(int(budget * MODES[mode].digest.share), third("\n".join(rules)))  # rules stay beyond it
             assert third(told_in(view)) <= most
 
 
 def test_text_behind_a_huge_result_returns_to_the_digest():
     """What a huge result pushed out of the digest comes back behind it."""
-    manager = ContextManager(tokenizer=count_quarter, budget=4_000, strategies=["digest"])
+    manager = ContextManager(mode="facts", tokenizer=count_quarter, budget=4_000, strategies=["digest"])
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "find the port"))
     for number in range(60):

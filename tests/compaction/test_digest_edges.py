@@ -86,22 +86,24 @@ def test_the_error_of_a_traceback_ends_a_turn():
 class Ruled(RecordingSession):
     """A session in which a user states a rule in each round."""
 
-    def __init__(self, budget):
-        super().__init__(budget=budget)
+    def __init__(self, budget, **options):
+        super().__init__(budget=budget, **options)
         self.talk = MessageFactory("openai")
-        self.seqs = []
+        self.seqs, self.missing = [], set()
 
     def rounds(self, count):
-        """So many more rounds; after each, every rule that is missing in the view was reported once."""
+        """So many more rounds; in each, every rule that left the view is reported once."""
         talk = self.talk
         for _ in range(count):
-            number = len(self.seqs)
+            number, before = len(self.seqs), self.missing
+            reported = self.reported()
             rule = f"It went well, so here is the next one. Never touch config/prod_{number}.yaml."
             self.seqs.append(self.manager.append(talk.say("user", rule)))
             self.manager.append(talk.call([f"c{number}"], "", {"path": f"p{number}"}))
             self.manager.append(*talk.results([(f"c{number}", f"value_{number} = {number}\n" * 20)]))
             held = self.held()
-            assert sum(payload["rules"] for payload in self.left_out()) == len(self.seqs) - len(held)
+            self.missing = set(range(len(self.seqs))) - set(held)
+            assert self.reported() - reported == len(self.missing - before)
         return held
 
     def held(self):
@@ -113,12 +115,18 @@ class Ruled(RecordingSession):
         """What was reported of rules."""
         return self.payloads(RULES_EVICTED)
 
+    def reported(self):
+        """How many rules were reported."""
+        return sum(payload["rules"] for payload in self.left_out())
 
-def test_each_rule_leaving_the_view_is_reported_once():
+
+@pytest.mark.parametrize("mode", ["standard", "facts"])
+def test_each_rule_leaving_the_view_is_reported_once(mode):
     """Each rule that leaves the view is reported once and with a compaction."""
-    session = Ruled(2_000)
+    session = Ruled(2_000, mode=mode)
     with pytest.warns(RuntimeWarning, match="the digest of lane 'main' has no room for"):
         pinned = session.rounds(54)[:8]
+    assert mode != "facts" or session.reported() == len(session.missing)  # a hand-over may bring one back
     for rule in pinned:  # what the view holds whole was not left out, whatever the digest tells
         session.manager.pin(session.seqs[rule])
     with pytest.warns(RuntimeWarning, match="has no room for"):

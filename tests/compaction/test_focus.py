@@ -28,7 +28,7 @@ def test_requests_continue_while_a_focused_summary_is_made():
             tokenizer=count_quarter, budget=6_000, summarizer=slow, strategies=["digest"]
         )
         await manager.append(TALK.say("user", "Design the API."))
-        for number in range(24):
+        for number in range(32):  # more than a compaction leaves
             name = f"c{number}"
             await manager.append(TALK.call([name], "", {}), *TALK.results([(name, f"value {number}\n" * 60)]))
             await manager.get_messages_for_request()

@@ -1,5 +1,6 @@
 """System messages in the middle, and messages that bring tools: they keep their place within a share of the budget."""
 
+import re
 from itertools import cycle
 from typing import Any
 
@@ -51,18 +52,23 @@ def with_order(order: dict[str, Any], dialect: str, **options: Any) -> Recording
 ROLES = ("system", "developer")
 
 
+@pytest.mark.parametrize("mode", ["standard", "facts"])
 @pytest.mark.parametrize(
     ("dialect", "role"),
     usual_sets(
         [*zip(DIALECTS, cycle(ROLES), strict=False), *zip(DIALECTS, cycle(ROLES[::-1]), strict=False)], len(DIALECTS)
     ),
 )
-def test_an_order_stays_word_for_word_in_its_role(dialect, role):
+def test_an_order_stays_word_for_word_in_its_role(dialect, role, mode):
     order = {"role": role, "content": ORDER}
-    session = with_order(order, dialect)
+    session = with_order(order, dialect, mode=mode)
     view = present(session.view(BUDGET))
     assert view.count(order) == 1
-    assert view.index(order) > next(at for at, message in enumerate(view) if summary_of([message]))
+    at, summary = view.index(order), next(at for at, message in enumerate(view) if summary_of([message]))
+    if mode == "facts":
+        assert at > summary
+    else:  # the hand-over also covers what was before it
+        assert 1 == at < summary
     assert events.SYSTEM_EVICTED not in session.names
     seq = session.manager.get_messages().index(order)
     assert session.manager.explain()[seq].reason == "system message"
@@ -96,15 +102,22 @@ def test_orders_before_each_question_leave_valid_views():
     assert [m["content"] for m in view if m["role"] == "system"] == [f"Hint {number}." for number in range(30)]
 
 
-def test_roles_alternate_around_an_order_before_a_pinned_one():
-    session, talk = RecordingSession(), MessageFactory("openai")
+@pytest.mark.parametrize(
+    ("mode", "first"),
+    [
+        ("standard", ["user", "system", "assistant", "user", "assistant", "user"]),  # the fourth is pinned
+        ("facts", ["user", "assistant", "user", "system", "assistant", "user"]),
+    ],
+)
+def test_roles_alternate_around_an_order_before_a_pinned_one(mode, first):
+    session, talk = RecordingSession(mode=mode), MessageFactory("openai")
     session.manager.append(talk.say("user", "Begin."), talk.say("assistant", "Yes."))
     talked(session, talk, 3, "a")
     session.manager.append(talk.say("assistant", "Done."), {"role": "system", "content": ORDER})
     session.manager.append(talk.say("user", "Pinned.", {"pinned": True}), talk.say("assistant", "Yes."))
     talked(session, talk, 15, "b")
     roles = [message["role"] for message in present(session.view(BUDGET))]
-    assert roles[:6] == ["user", "assistant", "user", "system", "assistant", "user"]
+    assert roles[:6] == first
 
 
 def test_the_prompt_of_a_factory_replaces_system_messages_alone():
@@ -128,15 +141,20 @@ def test_what_a_hook_injected_leaves_like_any_message():
     assert events.SYSTEM_EVICTED not in session.names
 
 
+@pytest.mark.parametrize(
+    ("mode", "quoted", "cut"),
+    [("standard", r"\n\[ref:\d+-{seq}\] user: [^\[]*\n  system: Obey\. word", "word…\n"),
+     ("facts", r"\[ref:{seq}\] system: Obey\. word", "[...]")],
+)  # fmt: skip  # one mode each
 @pytest.mark.filterwarnings("ignore:[0-9]+ of the system messages")
-def test_an_order_above_its_share_is_digested_and_named():
+def test_an_order_above_its_share_is_digested_and_named(mode, quoted, cut):
     order = {"role": "system", "content": f"Obey. {words(700)} To the letter."}
-    session = with_order(order, "openai")
+    session = with_order(order, "openai", mode=mode)
     seq = session.manager.get_messages().index(order)
     assert session.payloads(events.SYSTEM_EVICTED) == [{"lane": "main", "messages": 1, "seqs": [seq]}]
     summary = summary_of(present(session.view(BUDGET)))
-    assert f"[ref:{seq}] system: Obey. word" in summary
-    assert "[...]" in summary
+    assert re.search(quoted.replace("{seq}", str(seq)), summary)
+    assert cut in summary
     assert session.manager.recall(f"[ref:{seq}]").startswith("Obey. word")
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetOptions, events
+from backscroll.compaction.modes import STANDARD
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.counts import Count, MediaCount
@@ -18,6 +19,7 @@ from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, exceeds, med
 from tests.fakes import RecordingSession
 
 HAIKU = "claude-haiku-4-5"  # 100 images
+KEPT = int(100 * STANDARD.target_usage)  # of them
 
 
 def png(width: int, height: int, size: int = 0) -> str:
@@ -60,11 +62,11 @@ def test_view_never_holds_more_images_than_the_provider_accepts():
         extended += view[: len(before)] == before
         assert problems(view, session.manager.get_messages()) == []
     assert max(seen) == 100
-    assert min(seen[100:]) == 55
+    assert min(seen[100:]) == KEPT
     cleared = session.payloads(events.MEDIA_CLEARED)
-    assert 260 - extended == session.compactions == len(cleared) == 4
+    assert 260 - extended == session.compactions == len(cleared) == 6  # one for each 31 after the first 100
     assert {each["trigger"] for each in session.payloads(events.COMPACTION)} == {"media_limit"}
-    assert cleared[0] == {"lane": "main", "images": 55, "bytes": cleared[0]["bytes"], "cleared": 46}
+    assert cleared[0] == {"lane": "main", "images": KEPT, "bytes": cleared[0]["bytes"], "cleared": 101 - KEPT}
 
 
 def test_cleared_image_is_recalled_and_explained():
@@ -88,7 +90,7 @@ def test_oldest_images_go_and_protected_ones_stay():
     assert states[1] == "whole"
     assert states[3] == "cleared"
     assert states[2 + 2 * 109 + 1] == "whole"
-    assert images_in(view) == 55
+    assert images_in(view) == KEPT
 
 
 def test_protected_images_over_the_limit_warn_once():

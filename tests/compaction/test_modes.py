@@ -100,9 +100,9 @@ KINDS = st.lists(
 
 
 def notes_of(view: list[dict[str, Any]]) -> str:
-    """The summary without its end, which lists what has no reference."""
+    """The summary without its end: the state in a hand-over, and what has no reference."""
     shown = next((str(each["content"]) for each in view if str(each["content"]).startswith("<summary>\nEarlier")), "")
-    return shown.removesuffix("\n</summary>").partition("\nLeft out: ")[0]
+    return shown.removesuffix("\n</summary>").partition("\nLeft out: ")[0].partition("\nState as of message ")[0]
 
 
 @settings(max_examples=25)
@@ -190,15 +190,16 @@ def test_short_words_of_users_are_appended_and_never_regrouped(turns):
     assert rewritten <= 1 + changed / 2
 
 
-def test_what_the_view_shows_as_replaced_rewrites_no_summary():
+@pytest.mark.parametrize("mode", ["standard", "facts"])
+def test_what_the_view_shows_as_replaced_rewrites_no_summary(mode):
     """The user corrects something, and both statements are in the view next to the summary."""
-    with ContextManager(tokenizer=count_quarter, budget=2_000, protect=Protection(recent=0.4)) as manager:
+    protect = Protection(recent=0.4)
+    with ContextManager(mode=mode, tokenizer=count_quarter, budget=2_000, protect=protect) as manager:
         before, after, number = "", "", 0
         while after == before or not before:
             before = after
-            manager.append(
-                TALK.say("user", f"My box {number} has {number + 3} pens."), TALK.say("assistant", "I see. " * 9)
-            )
+            box = TALK.say("user", f"My box {number} has {number + 3} pens.")
+            manager.append(box, TALK.say("assistant", "I see. " * 60))  # so long that a hand-over has room for words
             view = manager.get_messages_for_request()
             if after and number % 2:
                 manager.append(

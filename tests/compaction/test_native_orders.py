@@ -15,10 +15,10 @@ VENDORS = ("anthropic", "openai")
 
 
 class Steered(NativeTalk):
-    """The user speaks behind each result."""
+    """The user speaks behind each result; in short, since notes on a block quote it."""
 
     def go_on(self, call):
-        self.manager.append(self.result(call), {"role": "user", "content": f"Go on with {self.number}. " * 60})
+        self.manager.append(self.result(call), {"role": "user", "content": f"Go on with {self.number}. " * 10})
 
 
 class Instructed(NativeTalk):

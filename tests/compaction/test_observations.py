@@ -70,7 +70,8 @@ def test_observations_are_shortened_as_early_as_results_are():
             manager.append({"role": "user", "content": "Fix it."})
         for number in range(30):
             output = f"part_{number} = {number}\n" * 500
-            call = {"id": f"c{number}", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
+            cat = {"name": "cat", "arguments": f'{{"part": {number}}}'}  # equal calls would replace each other
+            call = {"id": f"c{number}", "type": "function", "function": cat}
             one.append({"role": "assistant", "content": f"cat part_{number}.py"})
             one.append({"role": "user", "content": output, "metadata": {"kind": "observation"}})
             other.append({"role": "assistant", "content": f"cat part_{number}.py", "tool_calls": [call]})

@@ -240,7 +240,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
     budget, compaction = BudgetOptions(), CompactionOptions()
     assert budget.max_tokens is None
     assert resolved(None, None, budget) == Budget(200_000, "default")
-    assert (compaction.compact_threshold, compaction.target_usage, compaction.protect.recent) == (0.92, 0.55, 0.15)
+    assert (compaction.compact_threshold, compaction.target_usage, compaction.protect.recent) == (0.92, 0.7, 0.15)
     names = {(type(group), each.name) for group in (budget, compaction, Protection()) for each in fields(group)}
     groups = {
         (CompactionOptions, "tool_result_preview"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from backscroll.compaction.options import ARRIVAL, DigestOptions, Protection, ToolResultPreview
+from backscroll.compaction.options import ARRIVAL, HANDOVER, DigestOptions, Protection, ToolResultPreview
 from backscroll.compaction.strategies import DEFAULT_ORDER
 from backscroll.errors import ConfigurationError
 
@@ -40,7 +40,7 @@ STANDARD = Mode(
     target_usage=0.7,
     protect=Protection(),
     tool_result_preview=None,
-    digest=DigestOptions(share=0.55, part=0.5, rewritten=0.8, handover=True),
+    digest=HANDOVER,
     strategies=("deduplicate", "shorten", "digest"),
 )
 LEAN = Mode(

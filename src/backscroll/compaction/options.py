@@ -145,6 +145,10 @@ class DigestOptions:
     """
 
 
+HANDOVER = DigestOptions(share=0.55, part=0.5, rewritten=0.8, handover=True)
+"""The hand-over of the default mode."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompactionOptions:
     """When a lane is compacted and how far.
@@ -155,7 +159,7 @@ class CompactionOptions:
 
     compact_threshold: float = 0.92
     """Share of the budget (less overhead) from which a lane is compacted; above 0, at most 1."""
-    target_usage: float = 0.55
+    target_usage: float = 0.7
     """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
     protect: Protection = field(default_factory=Protection)
     tool_result_preview: ToolResultPreview | None = None
@@ -180,7 +184,7 @@ class CompactionOptions:
     """Tokens of a request that a compaction aims at; at least 1, below `compact_at`. `None`: by `target_usage`."""
     plan_ahead: bool = True
     """Prepare a compaction that will soon be due in the background."""
-    digest: DigestOptions = field(default_factory=DigestOptions)
+    digest: DigestOptions = HANDOVER
     """The digest, as the mode of the manager says."""
 
     def room_at(self, overhead: int) -> int:

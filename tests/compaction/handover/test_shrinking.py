@@ -2,6 +2,8 @@
 
 import pytest
 
+from backscroll.compaction.handover.fitting import with_rules
+from backscroll.compaction.handover.levels import LAST
 from backscroll.compaction.handover.shrinking import shrunk
 from backscroll.history.plan import DETAILS, DigestLine
 
@@ -14,3 +16,10 @@ def test_an_entry_of_details_alone_leaves_a_tiny_room(kind):
     notes = [DigestLine(0, 0, kind, WORDS), DigestLine(4, 4, "user", "Go on with it.")]
     found = shrunk(notes, 40)
     assert [note.kind for note in found.notes] == ["user"]
+
+
+@pytest.mark.parametrize("others", [[], [DigestLine(3, 3, "rule", "Always run make.")]])
+def test_rule_that_heads_its_entry_is_told_once(others):
+    """Else each further compaction would double it."""
+    entry = [DigestLine(3, 3, "rule", "Never lie."), *others]
+    assert with_rules(entry, LAST) == entry

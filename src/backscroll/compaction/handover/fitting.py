@@ -102,5 +102,7 @@ def with_rules(entry: Sequence[DigestLine], level: int, words: int | None = None
         return kept
     missing = {same_rule(rule.text): rule for rule in rules if not any(rule.text in text for text in said)}
     head, *others = kept
+    if head.kind == "rule":  # it stays as the head, and is not its own rule once more
+        missing.pop(same_rule(head.text), None)
     own = [rule._replace(last=rule.first) for rule in missing.values()]
     return [head, *own, *(line for line in others if line.kind != "rule")]
