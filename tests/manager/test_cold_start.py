@@ -144,9 +144,10 @@ def test_warm_loads_the_vocabulary_once() -> None:
 
 
 def test_a_failed_check_widens_lanes_made_before(tmp_path: Path) -> None:
-    where, _ = kept(tmp_path)
-
     def upper(before: bool) -> tuple[int, str]:
+        folder = tmp_path / str(before)  # of its own: the widened view is compacted
+        folder.mkdir()
+        where, _ = kept(folder, plan_ahead=False)  # only one of the two would have a plan from before
         engine = Vocabulary(broken=True)
         with ContextManager(tokenizer=engine.tokenizer, **where) as manager:
             if before:
@@ -157,8 +158,9 @@ def test_a_failed_check_widens_lanes_made_before(tmp_path: Path) -> None:
             manager.get_messages_for_request(tools=TOOLS)
             return present(manager._session.lane("main").view).estimate.upper, engine.tokenizer.name
 
-    assert upper(before=True) == upper(before=False)
-    assert upper(before=True)[1] == ESTIMATOR_NAME
+    widened = upper(before=True)
+    assert widened == upper(before=False)
+    assert widened[1] == ESTIMATOR_NAME
 
 
 HEARD = """

@@ -16,6 +16,7 @@ from backscroll.stores.memory import MemoryStore
 from tests.builders import ASK, DIALECTS, MessageFactory, conversations, feed
 from tests.compaction.summarizing import may_fail
 from tests.fakes import count_quarter
+from tests.fuzzing.judge import bits
 from tests.long_run import usually
 from tests.present import present
 from tests.profiles import examples
@@ -120,11 +121,21 @@ class Promises:
     def _keeps(self, view: list[Any], so_far: list[Any]) -> None:
         """3: what must stay, stays."""
         users = [message for message in so_far if message["role"] == "user" and is_typed_by_user(message)]
-        cut = {found.seq for found in self.manager.explain() if found.reason == "floor"}
+        told = self.manager.explain()
+        cut = {found.seq for found in told if found.reason in ("floor", "shorten")}
+        # The rules of views check both: a cut has a reference, and a hand-over quotes what it has in place of these.
+        cut |= {found.seq for found in told if found.state == "digested" and may_be_quoted(so_far[found.seq], users)}
         for seq, message in enumerate(so_far):
             pinned = message.get("metadata", {}).get("pinned") or (seq == 0 and message["role"] == "system")
             ends = any(message is user for user in (*users[:1], *users[-1:]))
             assert message in view or not (pinned or (ends and seq not in cut))
+
+
+def may_be_quoted(message: Any, users: list[Any]) -> bool:
+    """Whether a hand-over may quote a message of the user: it is text, and not the first, unless that is long."""
+    said = bits(message)
+    long = sum(len(bit.body) for bit in said) > 4_000
+    return {bit.kind for bit in said} == {"text"} and (long or message is not users[0])
 
 
 @st.composite

@@ -16,9 +16,9 @@ ANA = {"role": "user", "name": "ana", "content": "My shipping address is 12 Elm 
 BOB = {"role": "user", "name": "bob", "content": "My shipping address is 9 Oak Road."}
 
 
-def several(store=None):
+def several(store=None, mode="standard"):
     """A talk of two users, long enough that both leave the view."""
-    manager = ContextManager(store=store, tokenizer=count_quarter, budget=2_000)
+    manager = ContextManager(store=store, tokenizer=count_quarter, budget=2_000, mode=mode)
     manager.append({"role": "user", "content": "We are two."}, {"role": "assistant", "content": "Hello."})
     for message in (BOB, ANA):
         manager.append(message, {"role": "assistant", "content": "Noted."})
@@ -29,11 +29,12 @@ def several(store=None):
     return manager, view
 
 
-def test_names_of_users_stay_with_their_words_in_a_digest():
-    _, view = several()
+@pytest.mark.parametrize(("mode", "between"), [("standard", " "), ("facts", "\n  ")])
+def test_names_of_users_stay_with_their_words_in_a_digest(mode, between):
+    _, view = several(mode=mode)
     summary = summary_of(view)
     assert "user bob: My shipping address is 9 Oak Road." in summary
-    assert "user ana:\n  My shipping address is 12 Elm Street." in summary
+    assert f"user ana:{between}My shipping address is 12 Elm Street." in summary
 
 
 @pytest.mark.parametrize("durable", [False, True])

@@ -43,7 +43,7 @@ class Measured(Worker):
             assert status.parts.keys() - {"free"} == usage.by_kind.keys()
 
     def counted(self, view, lane):
-        return 300 + round(1.2 * sum(len(json.dumps(_without_steps(message))) // 4 for message in view))
+        return 200 + round(1.1 * sum(len(json.dumps(_without_steps(message))) // 4 for message in view))
 
 
 def _without_steps(message):

@@ -238,7 +238,7 @@ def test_a_quote_comes_back_with_a_compaction_not_a_preview():
         manager.append(*rounds(1, 10 * number))
         before = view_of(manager)
     assert order not in before
-    manager = opened(store, "standard", tool_result_preview=ToolResultPreview(300, 100, "arrival"))
+    manager = opened(store, "facts", tool_result_preview=ToolResultPreview(300, 100, "arrival"))
     manager.append(*rounds(1, 300, size=700))
     assert view_of(manager)[: len(before)] == before
     for number in range(31, 40):

@@ -77,10 +77,17 @@ def replay_log(manager):
     return replay, list({step.at: step for step in found}.values())  # the newest of each request
 
 
+class Counted(Worker):
+    """Has a provider that counts each view as we do, and not what we expect after it removed some: that is cautious."""
+
+    def counted(self, view, lane):
+        return present(self.manager._session.lanes[lane].view).estimate.expected
+
+
 @pytest.mark.parametrize("count", usually([80, 200], 1))
 def test_replay_shows_what_each_request_was_made_of(count):
     """A replay says of each request what it was made of and what of it stood there before."""
-    worker = Worker("openai", MemoryStore())
+    worker = Counted("openai", MemoryStore())
     for _ in range(count):
         worker.step()
     worker.restart()
