@@ -393,8 +393,8 @@ class LaneState:
         self._end_foresight()
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         # The plan decides whether a message is quoted, not the mode: a session may come back in another one.
-        required = floor_seqs(history, quoted=self.plan.digest.ledger is not None) | history.newest_seqs
-        required -= self._represented(history)
+        quoted = self.plan.digest.ledger is not None and not self.around.shows_users
+        required = (floor_seqs(history, quoted=quoted) | history.newest_seqs) - self._represented(history)
         groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
         hidden = (group for group in groups if any(covers(gaps, seq) for seq in group.members))
         lost = {seq for group in hidden for seq in group.members}
