@@ -224,8 +224,8 @@ class LaneState:
     def _observed(self, event: UsageObserved) -> None:
         """Learn from a provider's count. It replaces a limit that was only guessed from a rejection."""
         self.calibrator.observe(event.report)
-        if self._guessed:
-            self.refused, self._guessed = None, False
+        if self.refused is not None:  # its view may have been short because the overhead was thought too large
+            self.refused, self._guessed = None if self._guessed else replace(self.refused, sent=None), False
 
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
@@ -364,10 +364,10 @@ class LaneState:
 
     def allowed(self, budget: int) -> int:
         """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
-        refused = self.refused
-        if refused is None or refused.limit:
-            return budget if refused is None else min(budget, refused.limit)
-        return self.calibrator.filled_by(refused.sent, REFUSED, min(budget, int(refused.tokens * REFUSED)))
+        if (refused := self.refused) is None:
+            return budget
+        allowed = min(budget, refused.limit or int(refused.tokens * REFUSED))
+        return allowed if refused.limit else self.calibrator.filled_by(refused.sent, REFUSED, allowed)
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
