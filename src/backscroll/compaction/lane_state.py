@@ -451,7 +451,7 @@ class LaneState:
 
     def snapshot(self) -> LaneSnapshot:
         """Return the state, for `restore`."""
-        refused = self.refused and (self.refused.tokens, self.refused.limit, *(self.refused.sent or ()))
+        refused = None if self.refused is None else (self.refused.tokens, self.refused.limit, *(self.refused.sent or ()))
         return LaneSnapshot(
             name=self.name, plan=self.plan, before=tuple(self._before),
             settled=self.settled, batched=self.batched,
@@ -481,8 +481,8 @@ class LaneState:
         known = saved.counting, saved.sent, saved.prompt
         self.requested = saved.requested or any(value is not None for value in known)
         if saved.refused is not None:
-            tokens, limit, *sent = saved.refused
-            self.refused = Overflowed(self.name, tokens or 0, limit, Estimate(*sent) if sent else None)
+            tokens, limit, *sent = (each or 0 for each in saved.refused)
+            self.refused = Overflowed(self.name, tokens, limit or None, Estimate(*sent) if sent else None)
         self.calibrator.restore(saved.meter)
         self.calibrator.outside = saved.outside
         if saved.tools is not None:
