@@ -451,7 +451,7 @@ class LaneState:
 
     def snapshot(self) -> LaneSnapshot:
         """Return the state, for `restore`."""
-        refused = None if self.refused is None else (self.refused.tokens, self.refused.limit, *(self.refused.sent or ()))
+        refused = (last.tokens, last.limit, *(last.sent or ())) if (last := self.refused) is not None else None
         return LaneSnapshot(
             name=self.name, plan=self.plan, before=tuple(self._before),
             settled=self.settled, batched=self.batched,
