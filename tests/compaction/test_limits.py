@@ -166,6 +166,30 @@ def test_a_refusal_that_names_sizes_is_taken_at_its_word():
         assert manager.usage().used_upper_bound <= 8_000
 
 
+def test_short_request_that_was_refused_limits_only_its_retry():
+    """The first refusal names sizes that make the overhead seem to fill the budget, so its retry is very short."""
+    session = RecordingSession()
+    manager = filled(session, 15)
+    for number in range(5):
+        add_round(session, 50 + number, words(400))
+        manager.get_messages_for_request(token_budget=20_000)
+        manager.observe_usage(input_tokens=manager.usage().used.tokens)
+    manager.observe_overflow(requested_tokens=2 * manager.usage().used.tokens, limit_tokens=8_000)
+    sent = []
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="the provider refused a request"):
+            sent.append(len(str(manager.get_messages_for_request(token_budget=20_000))) // 4)
+        manager.observe_overflow()
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
+        sent.append(len(str(manager.get_messages_for_request(token_budget=20_000))) // 4)
+    manager.observe_usage(input_tokens=sent[-1])
+    assert 2_000 > sent[0] > sent[1] > sent[2]
+    for number in range(8):
+        add_round(session, 100 + number, words(400))
+        manager.get_messages_for_request(token_budget=20_000)
+    assert manager.usage().used_upper_bound > 2_000
+
+
 def test_a_refusal_is_of_one_lane():
     session = RecordingSession()
     manager = filled(session)

@@ -224,8 +224,8 @@ class LaneState:
     def _observed(self, event: UsageObserved) -> None:
         """Learn from a provider's count. It replaces a limit that was only guessed from a rejection."""
         self.calibrator.observe(event.report)
-        if self._guessed:
-            self.refused, self._guessed = None, False
+        if self.refused is not None:  # its view may have been short because the overhead was thought too large
+            self.refused, self._guessed = None if self._guessed else replace(self.refused, sent=None), False
 
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
@@ -364,10 +364,10 @@ class LaneState:
 
     def allowed(self, budget: int) -> int:
         """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
-        refused = self.refused
-        if refused is None or refused.limit:
-            return budget if refused is None else min(budget, refused.limit)
-        return self.calibrator.filled_by(refused.sent, REFUSED, min(budget, int(refused.tokens * REFUSED)))
+        if (refused := self.refused) is None:
+            return budget
+        allowed = min(budget, refused.limit or int(refused.tokens * REFUSED))
+        return allowed if refused.limit else self.calibrator.filled_by(refused.sent, REFUSED, allowed)
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
@@ -393,8 +393,8 @@ class LaneState:
         self._end_foresight()
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         # The plan decides whether a message is quoted, not the mode: a session may come back in another one.
-        required = floor_seqs(history, quoted=self.plan.digest.ledger is not None) | history.newest_seqs
-        required -= self._represented(history)
+        quoted = self.plan.digest.ledger is not None and not self.around.shows_users
+        required = (floor_seqs(history, quoted=quoted) | history.newest_seqs) - self._represented(history)
         groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
         hidden = (group for group in groups if any(covers(gaps, seq) for seq in group.members))
         lost = {seq for group in hidden for seq in group.members}
@@ -451,7 +451,7 @@ class LaneState:
 
     def snapshot(self) -> LaneSnapshot:
         """Return the state, for `restore`."""
-        refused = self.refused and (self.refused.tokens, self.refused.limit, *(self.refused.sent or ()))
+        refused = (last.tokens, last.limit, *(last.sent or ())) if (last := self.refused) is not None else None
         return LaneSnapshot(
             name=self.name, plan=self.plan, before=tuple(self._before),
             settled=self.settled, batched=self.batched,
@@ -481,8 +481,8 @@ class LaneState:
         known = saved.counting, saved.sent, saved.prompt
         self.requested = saved.requested or any(value is not None for value in known)
         if saved.refused is not None:
-            tokens, limit, *sent = saved.refused
-            self.refused = Overflowed(self.name, tokens or 0, limit, Estimate(*sent) if sent else None)
+            tokens, limit, *sent = (each or 0 for each in saved.refused)
+            self.refused = Overflowed(self.name, tokens, limit or None, Estimate(*sent) if sent else None)
         self.calibrator.restore(saved.meter)
         self.calibrator.outside = saved.outside
         if saved.tools is not None:

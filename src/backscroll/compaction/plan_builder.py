@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import Window, build_window, within
+from backscroll.compaction.candidates import FREE_SHARE, Window, build_window, within
 from backscroll.compaction.digest.appending import grow
 from backscroll.compaction.digest.shrinking import shrink
 from backscroll.compaction.digest.writer import Frame
@@ -386,8 +386,15 @@ class PlanBuilder:
             self._show(replace(plan, digest=self._shrunk(plan.digest, left, rules_too=rules_too)))
 
     def _least(self) -> int:
-        """Return the tokens that a digest keeps until nothing else can be cut."""
-        return int(self.room * _QUOTES) if self._digests.handover else 0
+        """Return the tokens that a digest keeps until nothing else can be cut. Of what messages leave that are never
+        cut, it takes no more than its share: else it would fill that, and every further message would compact.
+        """
+        if not self._digests.handover:
+            return 0
+        fixed = self.history.protected | self.retain
+        units = (unit for unit in self.window.units if any(e.seq in fixed or e.reading.is_system for e in unit.entries))
+        left = self.room - sum(unit.tokens for unit in units)
+        return int(min(self.room * _QUOTES, max(0, left) * FREE_SHARE))
 
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """Join gaps that only entries of an abandoned branch separate; otherwise rewinds would make plans grow."""

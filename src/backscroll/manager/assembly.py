@@ -66,6 +66,7 @@ def open_session(
     native_background: BackgroundTask,
     *,
     write: Write | None = None,
+    shows_users: bool = False,
     reads_only: bool = False,
 ) -> SessionRuntime:
     """Build a session. Raises `ConfigurationError` for options that can never work."""
@@ -74,7 +75,7 @@ def open_session(
     name = new_name() if options.session is None else options.session
     counter = resolve(options.tokenizer, partial(_reported, reports))
     measurer = Measurer(counter)
-    config = _config(options, counter, measurer, write, reads_only)
+    config = replace(_config(options, counter, measurer), write=write, shows_users=shows_users, reads_only=reads_only)
     traced = Telemetry(name) if options.telemetry else None
     inner = None if options.store is None else open_store(options.store)
     store = layered(inner, options.storage, partial(_reported, reports, events.OFFLOAD_FAILED))
@@ -100,9 +101,7 @@ def open_session(
     )
 
 
-def _config(
-    options: ManagerOptions, counter: Tokenizer, measurer: Measurer, write: Write | None, reads_only: bool
-) -> SessionConfig:
+def _config(options: ManagerOptions, counter: Tokenizer, measurer: Measurer) -> SessionConfig:
     """Return the options that the core decides by."""
     budget = options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget)
     named = options.model if isinstance(options.model, str) else None
@@ -130,8 +129,6 @@ def _config(
         model=model_of,
         compacts=_compacting(options.native, model_of),
         redact=options.redact,
-        write=write,
-        reads_only=reads_only,
     )
 
 

@@ -70,6 +70,8 @@ class ManagerBase(ABC):
     """
     _write_view: Write | None = None
     """Converts each view to what the caller sends; an adapter sets it as a static method."""
+    _shows_users = False
+    """Whether the user's first and last message stay messages where a hand-over would quote them."""
     _reads_only = False
     """Whether lanes count tokens like the program that made their requests: true for the inspector."""
 
@@ -111,7 +113,13 @@ class ManagerBase(ABC):
 
     def _open(self, options: ManagerOptions) -> None:
         self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
-        self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
+        self._opened = open_session(
+            options,
+            *backgrounds,
+            write=self._write_view,
+            shows_users=self._shows_users,
+            reads_only=self._reads_only,
+        )
         self._session = self._opened.session
         self._recalling: Recalling | None = None
         self._loading = Lock()

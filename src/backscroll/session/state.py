@@ -99,8 +99,15 @@ class SessionConfig:
     """Returns whether a lane's model can be compacted natively, by the lane's name."""
     write: Write | None = None
     """Converts each view to what the caller sends; see `RenderContext.write`."""
+    shows_users: bool = False
+    """Whether views show the user's first and last message also where a hand-over would quote them."""
     reads_only: bool = False
     """True if this program only reads: lanes then count as the program did that made their requests."""
+
+    @property
+    def quotes(self) -> bool:
+        """Whether the digest quotes the user's messages in place of showing them."""
+        return self.compaction.digest.handover and not self.shows_users
 
     def default_budget(self, lane: str) -> int:
         """Return the budget of a lane in tokens if neither the call nor the provider names one."""
@@ -350,7 +357,8 @@ class SessionState:
             family=config.family(name),
             count=config.count,
             kept=(protect.first, protect.last),
-            quotes=config.compaction.digest.handover,
+            quotes=config.quotes,
+            shows_users=config.shows_users,
             write=config.write,
             binds=config.binds(name),
             media=config.media(name),
@@ -386,7 +394,7 @@ class SessionState:
         config = self.config
         if plan.native is None or (config.compacts(name) and reads_block(config.model(name), plan.native.model)):
             return plan
-        floor = floor_seqs(self.history, quoted=config.compaction.digest.handover) | self.history.newest_seqs
+        floor = floor_seqs(self.history, quoted=config.quotes) | self.history.newest_seqs
         groups = [group for seq in floor if (group := self.history.group_of(seq))]
         shown = sorted({seq for group in groups for seq in group.members})
         return without(without_native(plan), shown, plan.number)

@@ -32,6 +32,8 @@ class RenderContext:
     """Messages at the beginning and at the end that never leave a view."""
     quotes: bool = False
     """Whether the digest quotes the user's messages, so that views need not show the first and the last one."""
+    shows_users: bool = False
+    """Whether those two stay messages even with a plan whose digest quotes them."""
     write: Callable[[HandedOut], list[Message]] | None = None
     """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
     conversion.

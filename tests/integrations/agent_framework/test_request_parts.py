@@ -51,9 +51,12 @@ def test_messages_of_other_providers_are_in_the_request_only(before):
         if before:
             assert request[0] is remembered[0]
         else:
-            question = next((at for at, m in enumerate(request) if m.text == world.asked(step // world.TURN)), None)
-            assert question is not None
-            assert request[question - 1] is remembered[0]
+            asked = world.asked(step // world.TURN)
+            question = next((at for at, m in enumerate(request) if m.text == asked), None)
+            if question is None:  # the hand-over quotes it, in front of what was added next to it
+                assert f"Current request: {asked}" in request[request.index(remembered[0]) - 1].text
+            else:
+                assert request[question - 1] is remembered[0]
     stored = asyncio.run(provider.conversation(session, agent).get_messages())
     assert len(stored) == 120
     assert "memory of run" not in str(stored)

@@ -253,13 +253,31 @@ async def test_include_event_has_a_short_text_and_its_place(tmp_path):
 async def test_last_message_with_an_image_keeps_the_requests_prefix():
     """A hook replaces the newest message by one with an image, right before a request: all before it is sent as is."""
     async with mounted({"max_tokens": 6_000}) as ours:
-        await ours.add(say("user", "Read all."), *rounds(range(30), words(60)), say("user", "Look."))
+        await ours.add(say("user", "Read all."), *rounds(range(30), words(60)))
+        await ours.view()  # a compaction that the message itself causes has it in its state, which is written again
+        await ours.add(say("user", "Look."))
         before = await ours.view()
         assert len(before) < 62
         image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
         last = say("user", [{"type": "text", "text": "Look."}, image])
         await ours.context.set_messages([*(await ours.kept())[:-1], last])
         assert await ours.view() == [*before[:-1], last]
+        assert len(ours.payloads(COMPACTION)) == 1
+
+
+@awaited
+async def test_replaced_last_message_changes_only_the_state():
+    """It caused a compaction, whose state names it as the request: all but these lines is sent as before."""
+    async with mounted({"max_tokens": 6_000}) as ours:
+        await ours.add(say("user", "Read all."), *rounds(range(30), words(60)), say("user", "Look."))
+        before = await ours.view()
+        last = say("user", "Look at it again.")
+        await ours.context.set_messages([*(await ours.kept())[:-1], last])
+        after = await ours.view()
+        (at,) = [number for number, message in enumerate(before) if "Current request: Look." in message["content"]]
+        assert after == [*before[:at], after[at], *before[at + 1 : -1], last]
+        state = "State as of message 61; newer messages below override it:\n- [ref:61] Current request: Look.\n"
+        assert after[at]["content"] == before[at]["content"].replace(state, "")
         assert len(ours.payloads(COMPACTION)) == 1
 
 

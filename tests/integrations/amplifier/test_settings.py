@@ -174,7 +174,7 @@ async def test_compact_at_and_compact_to():
     assert told["budget"] == 20_000
 
 
-@pytest.mark.parametrize(("share", "results"), [(0, 2), (0.3, 4), (0.6, 9)])
+@pytest.mark.parametrize(("share", "results"), [(0, 3), (0.3, 4), (0.6, 9)])
 @awaited
 async def test_protected_recent(share, results):
     config = {"protected_tool_results": 0, "target_usage": 0.3, "compaction_strategy": "digest"}
@@ -191,25 +191,27 @@ def test_mode_lean_sets_what_is_not_given():
     assert (usual["target_usage"], usual["protect"].results) == (0.5, 5)
 
 
-def test_mode_handover_sets_what_is_not_given():
+def test_mode_standard_sets_what_is_not_given():
+    """The contract's own defaults take the place of the mode's target and of its newest results."""
     options = read_settings({"mode": "standard"}).options
     assert (options["mode"], options["target_usage"], options["strategies"]) == ("standard", 0.5, "auto")
-    assert options["protect"] == STANDARD.protect
+    assert options["protect"] == replace(STANDARD.protect, results=5)
 
 
 @pytest.mark.parametrize("results", [2, 5, 7])
 @awaited
 async def test_protected_tool_results(results):
-    config = {"protected_recent": 0, "target_usage": 0.4}
+    config = {"protected_recent": 0, "target_usage": 0.2}
     assert whole(await viewed({**config, "protected_tool_results": results}, 14_000)) == results
 
 
 @pytest.mark.parametrize(("share", "stays"), [(0.25, True), (0.0, False)])
 @awaited
 async def test_working_set(share, stays):
-    skill = [call("s", tool="load_skill", name="x"), result("s", FILE)]
+    text = f"{FILE}\nThat is the skill."
+    skill = [call("s", tool="load_skill", name="x"), result("s", text)]
     view, _ = await compacted({"working_set": share}, 12_000, [*READING[:2], *skill, *READING[2:]])
-    assert any(FILE in str(message["content"]) for message in view[:6]) is stays
+    assert any(text in str(message["content"]) for message in view) is stays
 
 
 @awaited
@@ -223,7 +225,7 @@ async def test_max_messages():
 @pytest.mark.parametrize(
     ("strategy", "used"),
     [
-        ("auto", {"excerpt", "digest"}),
+        ("auto", {"shorten", "digest"}),
         ("truncate", {"excerpt", "truncate"}),
         ("summarize", {"digest"}),
         ("importance", {"excerpt", "importance"}),

@@ -87,7 +87,7 @@ def test_request_without_a_view_goes_on_or_is_refused_if_strict(provider, proxy_
 
 
 def test_view_that_fits_again_is_sent_after_one_that_did_not(provider, proxy_of):
-    proxy, history = proxy_of(provider.url, budget=2_000), turns(30)
+    proxy, history = proxy_of(provider.url, budget=1_000), turns(30)
     ask(proxy, history, tools=[{"name": "t", "description": "x " * 6_000, "input_schema": {}}])
     ask(proxy, history)
     assert proxy.outcomes(2) == ["not managed", "compacted"]
@@ -117,7 +117,7 @@ def test_edit_is_undone_after_a_request_that_had_no_view(provider, proxy_of):
     """The edit was loaded before its view failed, so the next request is compared with all of it."""
     store, history = MemoryStore(), turns(30)
     edited = [*history[:2], turns(1, "other")[2] | {"content": [{**history[2]["content"][0], "content": "other"}]}]
-    proxy = proxy_of(provider.url, budget=2_000, store=store)
+    proxy = proxy_of(provider.url, budget=1_000, store=store)
     ask(proxy, history)
     ask(proxy, [*edited, *history[3:]], tools=[{"name": "t", "description": "x " * 6_000, "input_schema": {}}])
     ask(proxy, history)

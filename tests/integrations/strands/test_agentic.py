@@ -50,7 +50,8 @@ def test_model_summary_stands_in_summary_tags():
     model, _ = talked(call("summarize_context", {"keep_recent": 6, "summary_ratio": 0.8}), config=config)
     assert len(model.summaries) == 1
     last = text_of(model.requests[-1]["messages"])
-    assert "they talked" in last[last.index("<summary>") : last.index("</summary>")]
+    handover = last[last.index("<summary>\n") :]  # behind a line that only separates roles
+    assert "they talked" in handover[: handover.index("</summary>")]
 
 
 def test_what_is_pinned_stays_and_a_selection_can_be_pinned():

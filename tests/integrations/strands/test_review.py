@@ -179,7 +179,8 @@ def test_14_summary_prompt_is_documented_and_replaceable():
         agent(f"Turn {turn}")
     assert {request["system"] for request in other.summaries} == {"In one line."}
     told = text_of(model.requests[-1]["messages"])
-    assert "- only this" in told[told.index("<summary>") : told.index("</summary>")]
+    handover = told[told.index("<summary>\n") :]  # behind a line that only separates roles
+    assert "- only this" in handover[: handover.index("</summary>")]
 
 
 def test_15_protecting_includes_the_pair():

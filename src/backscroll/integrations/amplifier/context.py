@@ -46,6 +46,7 @@ class AmplifierContext(AsyncContextManager):
 
     _strict = False
     _write_view = staticmethod(as_sent)
+    _shows_users = True  # loops put reminders in front of the user's last message
 
     def __init__(
         self,
