@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import Window, build_window, within
+from backscroll.compaction.candidates import FREE_SHARE, Window, build_window, within
 from backscroll.compaction.digest.appending import grow
 from backscroll.compaction.digest.shrinking import shrink
 from backscroll.compaction.digest.writer import Frame
@@ -386,8 +386,14 @@ class PlanBuilder:
             self._show(replace(plan, digest=self._shrunk(plan.digest, left, rules_too=rules_too)))
 
     def _least(self) -> int:
-        """Return the tokens that a digest keeps until nothing else can be cut."""
-        return int(self.room * _QUOTES) if self._digests.handover else 0
+        """Return the tokens that a digest keeps until nothing else can be cut. Where what is never cut takes nearly all
+        of the room, it is a share of what that leaves: else the digest would fill it, and every message compact.
+        """
+        if not self._digests.handover:
+            return 0
+        fixed = self.history.protected | self.retain | set(self.history.leading_seqs)
+        stays = sum(unit.tokens for unit in self.window.units if not fixed.isdisjoint(unit.seqs))
+        return max(0, int(min(self.room * _QUOTES, (self.room - stays) * FREE_SHARE)))
 
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """Join gaps that only entries of an abandoned branch separate; otherwise rewinds would make plans grow."""
