@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from backscroll import BudgetError, ContextManager, events
+from backscroll.compaction.modes import MODES
 from backscroll.view.rendering import WAITING
 from tests.builders import LONG, MessageFactory, add_round, words
 from tests.fakes import RecordingSession, count_quarter
@@ -30,6 +31,18 @@ def test_compaction_goes_from_the_threshold_to_the_target():
             return
         before = upper
     pytest.fail("it never compacted")
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_long_talk_that_comes_at_once_meets_the_target(mode):
+    """Users' words take more of a summary than the results of tools, of which most is left out."""
+    session = RecordingSession(mode=mode.name)
+    for number in range(60):
+        said = TALK.say("user", f"question {number} {words(80)}"), TALK.say("assistant", f"answer {number} {words(90)}")
+        session.manager.append(*said)
+    session.manager.get_messages_for_request(token_budget=4_000)
+    assert session.compactions == 1
+    assert session.manager.usage().used_upper_bound <= (mode.target_usage + 0.05) * 4_000
 
 
 def test_compactions_are_rare_and_most_views_extend_the_last():
