@@ -290,7 +290,7 @@ def test_a_plan_that_leaves_too_much_is_not_adopted():
 @pytest.mark.parametrize("options", [{"max_messages": 12}, {"tool_result_preview": ToolResultPreview(100, 30)}])
 def test_other_triggers_are_foreseen_too(options):
     strategy = Watched()
-    watched = session(strategies=[strategy], **options)
+    watched = session(strategies=[strategy, "digest"], **options)  # previews alone would fill the budget
     grow(watched)
     assert compactions(watched)
     assert threading.current_thread() not in strategy.threads

@@ -56,7 +56,7 @@ def worked_on(number: int) -> str:
 @pytest.mark.parametrize("written", ["edit", "write"])
 def test_line_that_left_a_file_leaves_a_summary_that_showed_it(written: str) -> None:
     """A summary begins with the one before, except where that shows what is no longer true."""
-    context = ContextManager(tokenizer=count_quarter, budget=3_000, protect=Protection(working_set=0.0))
+    context = ContextManager(mode="facts", tokenizer=count_quarter, budget=3_000, protect=Protection(working_set=0.0))
     context.append({"role": "user", "content": "Raise retry_limit in load_retry_limit, and go on."})
     call(context, 0, "read", {"path": "app.py"}, "\n".join(["# retries", OLD, "    pass", "    return retry_limit"]))
     number = 1
@@ -79,7 +79,7 @@ def test_line_that_left_a_file_leaves_a_summary_that_showed_it(written: str) -> 
 
 
 def test_line_that_a_written_file_still_has_stays_in_a_summary() -> None:
-    context = ContextManager(tokenizer=count_quarter, budget=3_000, protect=Protection(working_set=0.0))
+    context = ContextManager(mode="facts", tokenizer=count_quarter, budget=3_000, protect=Protection(working_set=0.0))
     context.append({"role": "user", "content": "Raise retry_limit in load_retry_limit, and go on."})
     call(context, 0, "read", {"path": "app.py"}, f"# retries\n{OLD}\n    return retry_limit")
     call(context, 1, "write", {"path": "app.py", "content": f"{OLD}\n    return retry_limit + 1"}, "done")

@@ -79,8 +79,10 @@ KINDS: dict[str, tuple[Begin, dict[str, Any], str, str]] = {
     "system": (with_system, {}, "leading system messages 8,", "shorten the system messages"),
     "user": (with_user, {}, "the user's first and last message 8,", "put long material into a message of its own"),
     "first": (
-        lambda watched: watched.manager.append(*({"role": "user", "content": words(n)} for n in (1, 8_600, 1))),
-        {"protect": Protection(first=2)},
+        lambda watched: watched.manager.append(
+            *({"role": "user", "content": words(n)} for n in (2, *[430] * 20, 2))  # none so long that it is cut
+        ),
+        {"protect": Protection(first=21)},
         "messages kept by `protect` 8,",
         "lower `first` or `last` of `protect`",
     ),

@@ -125,7 +125,7 @@ def test_clip_refuses_figures_that_can_never_work(options):
 
 def folded() -> tuple[Session, list[dict[str, Any]], str]:
     """A session that was folded once, its view and the summary in it."""
-    session = Session("digest", "read every file")
+    session = Session("digest", "read every file", mode="facts")
     for number in range(12):
         session.call(f"part_{number} begins\n{LONG[:1_500]}", f"I read it: {number}. Wait.", path=f"src/p_{number}.py")
         if number % 4 == 2:
@@ -170,7 +170,7 @@ def test_digest_has_user_words_and_one_recallable_line_a_turn():
 
 
 def test_failed_turn_is_noted_with_its_error():
-    session = Session("digest")
+    session = Session("digest", mode="facts")
     session.call("collecting\n" + "." * 900 + "\nFAILED tests/test_x.py::test_y\n", command="pytest")
     for number in range(8):
         session.call(LONG[:1_500], path=f"src/p_{number}.py")

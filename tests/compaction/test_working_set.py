@@ -14,9 +14,10 @@ from tests.long_run import usually
 from tests.profiles import examples
 
 STEPS = 40
+FILES = 32_000  # a budget whose working set has room for one file of these tests
 SKILL = "# Deploying\n" + "\n".join(
-    f"Step {n}: deploy stage {n}, then look for D{n:04d} in its log." for n in range(40)
-)
+    f"Step {n}: deploy stage {n}, then look for D{n:04d} in its log." for n in range(16)
+)  # within a tenth of 8,000 tokens, not of 4,000
 NAMES = ["parse_args", "run_job", "max_retries", "queue.put", "handler", "load_config"]
 
 
@@ -126,7 +127,7 @@ def test_marked_result_stays_too():
 
 
 def test_file_lately_read_stays_whole_at_a_compaction():
-    work, source = Work(budget=16_000), "\n".join(f"value_{n} = compute({n * 37})" for n in range(30))
+    work, source = Work(budget=FILES), "\n".join(f"value_{n} = compute({n * 37})" for n in range(26))
     work.reads("src/core.py", source)
     while not work.session.compactions:
         work.reads(f"log/{work.number}.txt")
@@ -136,8 +137,8 @@ def test_file_lately_read_stays_whole_at_a_compaction():
 
 
 def test_edited_file_is_shown_without_what_the_edit_removed():
-    work = Work(budget=16_000)
-    source = "\n".join(f"value_{n} = compute({n * 37})" for n in range(30))
+    work = Work(budget=FILES)
+    source = "\n".join(f"value_{n} = compute({n * 37})" for n in range(26))
     work.reads("src/core.py", source)
     edit = {"path": "src/core.py", "old_string": "value_12 = compute(444)", "new_string": "value_12 = compute(7)"}
     work.does("edit", edit, "The file was updated.")
@@ -152,8 +153,8 @@ def test_edited_file_is_shown_without_what_the_edit_removed():
 
 
 def test_written_file_counts_as_its_newest_version():
-    work = Work(budget=16_000)
-    old = "\n".join(f"value_{n} = compute({n * 37})" for n in range(30))
+    work = Work(budget=FILES)
+    old = "\n".join(f"value_{n} = compute({n * 37})" for n in range(26))
     work.reads("src/core.py", old)
     work.does("write", {"path": "src/core.py", "content": old.replace("compute", "reckon")}, "Written.")
     while not work.session.compactions:

@@ -15,6 +15,7 @@ from backscroll.compaction.options import CompactionOptions, Protection
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.restating import fit_in_place, put_in_place, spare_referred
 from backscroll.compaction.stale_excerpts import without_stale_lines
+from backscroll.compaction.strategies.digest import DigestStrategy
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.shorten import fit_newest
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
@@ -48,13 +49,10 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
         if spared.working_set:
             spare_referred(builder)
         put_in_place(builder, leaving=True)
-        for strategy in strategies:
-            if builder.used <= targets.target:
-                break
-            edits = _allowed(strategy(builder.window, builder.used - targets.target), builder)
-            if edits:
-                builder.apply(edits)
-                put_in_place(builder, leaving=True)
+        _run(strategies, builder)
+        # the hand-over of a long talk says more than was reckoned, so that the next messages would compact again
+        if options.digest.handover and builder.used > (targets.target + targets.threshold) // 2:
+            _run([each for each in strategies if isinstance(each, DigestStrategy)], builder)
         if builder.used <= targets.threshold and not over_message_limit(builder.view, options):
             break
     if builder.rebuild_and_count() > targets.total:
@@ -65,6 +63,18 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
         put_in_place(builder)
         fit_in_place(builder, targets.total)
     _cut_what_must_stay(builder)
+
+
+def _run(strategies: Sequence[Strategy], builder: PlanBuilder) -> None:
+    """Apply the edits of strategies in order, until the target is met."""
+    for strategy in strategies:
+        excess = builder.used - builder.targets.target
+        if excess <= 0:
+            break
+        edits = _allowed(strategy(builder.window, excess), builder)
+        if edits:
+            builder.apply(edits)
+            put_in_place(builder, leaving=True)
 
 
 def _fold_in_place(builder: PlanBuilder) -> None:
