@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backscroll import ContextManager, RequestSnapshot
+from backscroll.compaction.modes import STANDARD
 
 PICTURE = Path(__file__).resolve().parent / "concepts/window.svg"
 BUDGET, LOGS = 8_000, 30
@@ -58,13 +59,14 @@ class Seen(NamedTuple):
 
 def session() -> Seen:
     """A session of three questions, each with a number of logs read for it."""
-    with ContextManager(budget=BUDGET, target_usage=0.55, plan_ahead=False) as context:
+    with ContextManager(budget=BUDGET, plan_ahead=False) as context:
         for turn, question in enumerate(QUESTIONS):
             context.append({"role": "user", "content": question})
             for number in range(turn * LOGS, turn * LOGS + LOGS):
                 asked = {"name": "read_log", "arguments": f'{{"number": {number}}}'}
                 call = {"id": f"call_{number}", "type": "function", "function": asked}
-                lines = [f"{minute:02}:{number:02} worker {minute * number % 7} is well" for minute in range(40)]
+                minutes = range(200 if number % 10 == 1 else 40)  # a view cuts a long one among its newest
+                lines = [f"{minute:02}:{number:02} worker {minute * number % 7} is well" for minute in minutes]
                 context.append({"role": "assistant", "content": None, "tool_calls": [call]})
                 log = {"role": "tool", "tool_call_id": call["id"], "content": "\n".join(lines)}
                 context.append(log)
@@ -77,7 +79,7 @@ def session() -> Seen:
         states = [STATES[status.state] for status in explained]
         kept = _pieces(states, [status.role for status in explained], [status.tokens for status in explained])
         sizes = (len(explained), len(view))
-        target = int(0.55 * BUDGET)
+        target = int(STANDARD.target_usage * BUDGET)
         return Seen(kept, _sent(snapshot), sizes, report.threshold, target, report.parts["free"])
 
 
@@ -137,9 +139,9 @@ def picture() -> str:
         at = LEFT + tokens * wide
         drawn.append(f'<line class="mark" x1="{at:.1f}" y1="158" x2="{at:.1f}" y2="{166 + BAR + 6}"/>')
         drawn.append(text(f"{name} {tokens:,}", at, 166 + BAR + 20, "soft", "middle"))
-    legend = (("whole", "sent whole"), ("cut", "sent as its salient lines"), ("gone", "left out, one recall away"))
+    legend = (("whole", "sent whole"), ("cut", "sent shortened"), ("gone", "left out, one recall away"))
     at = LEFT
-    for kind, words in (*legend, ("digest", "the digest of what is left out")):
+    for kind, words in (*legend, ("digest", "the hand-over, which says what is left out")):
         drawn += [f'<rect class="{kind}" x="{at}" y="268" width="14" height="14"/>', text(words, at + 20, 280, "soft")]
         at += 20 + len(words) * 6.3 + 26
     last = "A compaction starts at the threshold and ends at the target. It changes the view alone."

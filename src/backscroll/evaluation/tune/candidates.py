@@ -18,7 +18,7 @@ GRID: Mapping[str, Values] = {
     PREVIEW: ((800, 400), (1_500, 800), (2_500, 1_500)),
     CLEARED: (3_000, 10_000, 20_000, 40_000),
     TARGET: (0.25, 0.35, 0.45, 0.75),
-    "protect.working_set": (0.0, 0.1, 0.4),
+    "protect.working_set": (0.0, 0.25, 0.4),
     THRESHOLD: (0.75, 0.98),
     "protect.recent": (0.3,),
 }

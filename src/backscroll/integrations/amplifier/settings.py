@@ -80,7 +80,7 @@ class Config(SettingsModel):
     `protected_recent`, `working_set` and `protected_tool_results`, and how long results and the digest are shown
     """
     target_usage: PositiveShare | None = None
-    """share of the budget at which a compaction ends; default: by `mode`, 0.50, 0.35 or 0.60"""
+    """share of the budget at which a compaction ends; default: by `mode`, 0.50, 0.35 or 0.55"""
     compact_at: Annotated[int, Field(ge=1)] | None = None
     """tokens of a request at which a compaction starts even if the budget is larger; default: by `compact_threshold`"""
     compact_to: Annotated[int, Field(ge=1)] | None = None
@@ -91,7 +91,7 @@ class Config(SettingsModel):
     """
     working_set: Share | None = None
     """share of the budget, in tokens: loaded skills, instruction files, plans and lately read files up to it are spared
-    if possible; default: by `mode`, 0.25, 0.10 or 0
+    if possible; default: by `mode`, 0.10 or 0.25
     """
     protected_tool_results: Count | None = None
     """number of newest tool results that stay whole if possible; default: by `mode`, 5, or 0 in others"""
