@@ -337,9 +337,12 @@ class PlanBuilder:
 
     def _starved(self) -> bool:
         """Return whether a huge result crowded out the digest before, and there is room for it again."""
-        window = self.window
-        usual = window.digest_allowance(0) * window.digests.part / 2
-        return self._regrow and bool(self._view.plan.digest.reserve) and window.digest_tokens < usual
+        window, digest = self.window, self._view.plan.digest
+        if not self._regrow or not digest.reserve:
+            return False
+        if digest.ledger is not None and any(note.kind != "rule" for note in digest.reserve):  # a chronicle, kept aside
+            return window.digest_allowance(0) >= window.usual_allowance(0)
+        return window.digest_tokens < window.digest_allowance(0) * window.digests.part / 2
 
     def _digest(self, before: DigestContent) -> DigestContent:
         """Return the digest once the pending groups are folded."""
