@@ -13,13 +13,13 @@ TestSession.settings = settings(
 )
 
 
-class HandoverMachine(SessionMachine):
-    """The same in the mode `handover`."""
+class FactsMachine(SessionMachine):
+    """The same in the mode `facts`, whose views have a digest."""
 
-    options = MappingProxyType({"mode": "standard"})
+    options = MappingProxyType({"mode": "facts"})
 
 
-TestHandoverSession = quiet(HandoverMachine.TestCase)
-TestHandoverSession.settings = settings(
+TestFactsSession = quiet(FactsMachine.TestCase)
+TestFactsSession.settings = settings(
     max_examples=examples(8), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

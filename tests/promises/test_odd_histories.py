@@ -15,8 +15,8 @@ from tests.odd.walk import Walk
 STEPS = 20
 FEW, MANY = 2, 170
 """Sessions of a dialect: 14 in all, and 1,190, the few among them."""
-HANDED_OVER, MANY_HANDED_OVER = 1, 40
-"""Sessions of a dialect in the mode `handover`, in which each takes a second."""
+OF_FACTS, MANY_OF_FACTS = 1, 40
+"""Sessions of a dialect in the mode `facts`, in which each takes a second."""
 MET = 50
 """How often the long run meets each situation in each dialect that has it, at least."""
 
@@ -40,15 +40,15 @@ def test_odd_histories_give_views_that_are_taken(dialect):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_odd_histories_in_mode_handover_give_views_taken(dialect):
-    """The same where hand-overs take the place of digests."""
-    assert faults(walked(dialect, HANDED_OVER, mode="standard")) == []
+def test_odd_histories_in_mode_facts_give_views_taken(dialect):
+    """The same where digests take the place of hand-overs."""
+    assert faults(walked(dialect, OF_FACTS, mode="facts")) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_many_odd_histories_in_mode_handover_are_taken(dialect):
-    assert faults(walked(dialect, MANY_HANDED_OVER, mode="standard")) == []
+def test_many_odd_histories_in_mode_facts_are_taken(dialect):
+    assert faults(walked(dialect, MANY_OF_FACTS, mode="facts")) == []
 
 
 @pytest.mark.long

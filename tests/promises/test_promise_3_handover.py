@@ -1,4 +1,4 @@
-"""Promise 3, of the mode `handover`: behind the hand-over stand the newest messages and nothing else."""
+"""Promise 3, of a hand-over: behind it stand the newest messages and nothing else."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.views import summary_of
 
 @given(conversations(), BUDGETS, ASK)
 def test_nothing_older_stands_behind_a_handover(messages, budget, ask):
-    watched = session_with_both_triggers(mode="standard")
+    watched = session_with_both_triggers()
 
     def check(so_far: list[Any]) -> None:
         view = watched.view(budget)

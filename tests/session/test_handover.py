@@ -1,4 +1,4 @@
-"""Sessions in the mode `handover`: restarts, rewinds, forks, lanes, other modes, and what callers do by hand."""
+"""Sessions with a hand-over: restarts, rewinds, forks, lanes, other modes, and what callers do by hand."""
 
 import tempfile
 from pathlib import Path

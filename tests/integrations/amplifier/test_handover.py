@@ -1,4 +1,4 @@
-"""The mode `handover` in Amplifier: the hand-over in the user's role is never taken for the user's words."""
+"""A hand-over in Amplifier: it has the role of the user and is never taken for the words of the user."""
 
 from tests.integrations.amplifier.harness import awaited, mounted, rounds, say
 
