@@ -14,7 +14,6 @@ from tests.long_run import usually
 from tests.profiles import examples
 
 STEPS = 40
-FILES = 32_000  # a budget whose working set has room for one file of these tests
 SKILL = "# Deploying\n" + "\n".join(
     f"Step {n}: deploy stage {n}, then look for D{n:04d} in its log." for n in range(16)
 )  # within a tenth of 8,000 tokens, not of 4,000
@@ -88,7 +87,7 @@ def test_skill_loaded_again_is_shown_once():
 
 
 def test_newest_plan_stays_and_older_ones_leave():
-    work = Work()
+    work = Work(mode="facts")
     for done in range(5):
         todos = [{"content": f"Ship part {n} of order {done}", "status": "pending"} for n in range(20)]
         work.does("TodoWrite", {"todos": todos}, "Todos have been modified.")
@@ -96,6 +95,20 @@ def test_newest_plan_stays_and_older_ones_leave():
     views = list(work.views())
     assert all(f"Ship part {n} of order 4" in view for view in views for n in range(20))
     assert not any("Ship part 7 of order 3" in view for view in views[20:])
+
+
+def test_a_handover_has_no_old_plan_or_file_in_front_of_it():
+    """It says them itself: the open tasks in its state, and what the file defines."""
+    work = Work()
+    for _ in range(3):
+        work.reads("src/core.py", "def settle(order):\n" + "    check(order)\n" * 20)
+    work.does("TodoWrite", {"todos": [{"content": "Ship part 1", "status": "pending"}]}, "Todos have been modified.")
+    view = list(work.views())[-1]
+    front, handover = view[: view.index("<summary>")], view[view.index("<summary>") :]
+    assert "Ship part 1" in handover
+    assert "src/core.py" in handover
+    assert "Ship part 1" not in front
+    assert "settle" not in front
 
 
 def test_marked_message_stays_until_one_of_its_name_follows():
@@ -127,7 +140,7 @@ def test_marked_result_stays_too():
 
 
 def test_file_lately_read_stays_whole_at_a_compaction():
-    work, source = Work(budget=FILES), "\n".join(f"value_{n} = compute({n * 37})" for n in range(26))
+    work, source = Work(mode="facts", budget=16_000), "\n".join(f"value_{n} = compute({n * 37})" for n in range(30))
     work.reads("src/core.py", source)
     while not work.session.compactions:
         work.reads(f"log/{work.number}.txt")
@@ -137,8 +150,8 @@ def test_file_lately_read_stays_whole_at_a_compaction():
 
 
 def test_edited_file_is_shown_without_what_the_edit_removed():
-    work = Work(budget=FILES)
-    source = "\n".join(f"value_{n} = compute({n * 37})" for n in range(26))
+    work = Work(mode="facts", budget=16_000)
+    source = "\n".join(f"value_{n} = compute({n * 37})" for n in range(30))
     work.reads("src/core.py", source)
     edit = {"path": "src/core.py", "old_string": "value_12 = compute(444)", "new_string": "value_12 = compute(7)"}
     work.does("edit", edit, "The file was updated.")
@@ -153,8 +166,8 @@ def test_edited_file_is_shown_without_what_the_edit_removed():
 
 
 def test_written_file_counts_as_its_newest_version():
-    work = Work(budget=FILES)
-    old = "\n".join(f"value_{n} = compute({n * 37})" for n in range(26))
+    work = Work(mode="facts", budget=16_000)
+    old = "\n".join(f"value_{n} = compute({n * 37})" for n in range(30))
     work.reads("src/core.py", old)
     work.does("write", {"path": "src/core.py", "content": old.replace("compute", "reckon")}, "Written.")
     while not work.session.compactions:

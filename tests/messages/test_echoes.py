@@ -25,7 +25,7 @@ def called(dialect: str, name: str, tool: str, arguments: dict[str, Any]) -> Mes
     return renamed
 
 
-def session_after(dialect: str, rounds: int = 30) -> tuple[ContextManager, MessageFactory]:
+def session_after(dialect: str, rounds: int = 50) -> tuple[ContextManager, MessageFactory]:
     """A session whose wombats are no longer in its view."""
     manager, talk = ContextManager(budget=4_000), MessageFactory(dialect)
     manager.append(talk.say("user", "Read everything."))

@@ -464,10 +464,8 @@ def _small_first(history: History, view: View, budget: int) -> set[int]:
     """Return the user's first message where it is shown and takes little: often it brings the project's instructions,
     which a quote would only name.
     """
-    first = history.first_user
-    if first is None or _taken_by(view, {first.seq}) > budget * _OF_FIRST:
-        return set()
-    return {first.seq}
+    first = set() if history.first_user is None else {history.first_user.seq}
+    return first if _taken_by(view, first) <= budget * _OF_FIRST else set()
 
 
 def _taken_by(view: View, required: Set[int]) -> int:

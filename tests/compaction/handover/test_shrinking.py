@@ -19,7 +19,7 @@ def test_an_entry_of_details_alone_leaves_a_tiny_room(kind):
 
 
 @pytest.mark.parametrize("others", [[], [DigestLine(3, 3, "rule", "Always run make.")]])
-def test_rule_that_heads_its_entry_is_told_once(others):
+def test_rule_that_heads_its_entry_is_there_once(others):
     """Else each further compaction would double it."""
     entry = [DigestLine(3, 3, "rule", "Never lie."), *others]
     assert with_rules(entry, LAST) == entry
