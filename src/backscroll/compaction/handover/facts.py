@@ -33,6 +33,7 @@ _MOST: Mapping[FactKind, int] = {
 """Facts of a kind that are kept, the newest: about twice as many as a state at 16,000 tokens has room for. A stored
 fact takes some 60 bytes, packed.
 """
+_MANY = sum(_MOST.values())
 _REQUEST, _PLAN, _WHAT, _OUTCOME, _REFUTED = 700, 3_000, 170, 300, 240  # characters
 _REFUTES = re.compile(
     r"\b(?:not the (?:root |real |actual )?(?:cause|culprit|problem|issue)|ruled out|red herring|false alarm|"
@@ -65,6 +66,7 @@ class _Book:
 
     def __init__(self, ledger: Ledger) -> None:
         self._facts = {(fact.kind, fact.key): fact for fact in ledger.facts}
+        self._many = 2 * _MANY
         self._root = ledger.root
         self._by_kind: Mapping[DeedKind, Callable[[Done], None]] = {
             "edit": self._file, "read": self._file, "todo": self._tasks, "background": self._started,
@@ -85,6 +87,9 @@ class _Book:
     def _put(self, fact: Fact) -> None:
         self._facts.pop((fact.kind, fact.key), None)
         self._facts[fact.kind, fact.key] = fact
+        if len(self._facts) > self._many:  # a path is looked for by its end, in all of them
+            self._facts = {(kept.kind, kept.key): kept for kept in self.facts()}
+            self._many = 2 * max(_MANY, len(self._facts))
 
     def _drop(self, kind: FactKind, key: str = "") -> None:
         self._facts.pop((kind, key), None)
