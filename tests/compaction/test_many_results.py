@@ -1,6 +1,7 @@
 """Work that grows with the number of results and lines, and work that is done once. Counts, no clocks."""
 
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -14,19 +15,29 @@ from tests.calls import calls_of
 from tests.fakes import count_quarter
 from tests.long_run import usually
 
+STARTS = count(0, 10_000)
+"""Numbers of the first call: no session reads what another one has in a cache."""
+
+
+def numbers(many: int) -> range:
+    start = next(STARTS)
+    return range(start, start + many)
+
 
 def in_messages(number: int) -> list[dict[str, Any]]:
     """Calls of one message, answered by a message each."""
-    named = [{"name": "read", "arguments": json.dumps({"path": f"src/part_{n}.py"})} for n in range(number)]
-    calls = [{"id": f"c{n}", "type": "function", "function": each} for n, each in enumerate(named)]
-    shown = [{"role": "tool", "tool_call_id": f"c{n}", "content": text_of(n)} for n in range(number)]
+    each_of = numbers(number)
+    named = [{"name": "read", "arguments": json.dumps({"path": f"src/part_{n}.py"})} for n in each_of]
+    calls = [{"id": f"c{n}", "type": "function", "function": each} for n, each in zip(each_of, named, strict=True)]
+    shown = [{"role": "tool", "tool_call_id": f"c{n}", "content": text_of(n)} for n in each_of]
     return [{"role": "assistant", "content": None, "tool_calls": calls}, *shown]
 
 
 def in_blocks(number: int) -> list[dict[str, Any]]:
     """Calls of one message, answered by the blocks of another."""
-    uses = [{"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"path": f"p_{n}.py"}} for n in range(number)]
-    shown = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": text_of(n)} for n in range(number)]
+    each_of = numbers(number)
+    uses = [{"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"path": f"p_{n}.py"}} for n in each_of]
+    shown = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": text_of(n)} for n in each_of]
     return [{"role": "assistant", "content": uses}, {"role": "user", "content": shown}]
 
 
@@ -38,7 +49,7 @@ def text_of(number: int) -> str:
 @pytest.mark.parametrize("made", usually([in_messages, in_blocks], 1))
 def test_work_grows_with_the_number_of_results(made, few):
     def steps(number: int) -> list[int]:
-        manager = ContextManager(tokenizer=count_quarter, budget=100 * number)
+        manager = ContextManager(tokenizer=count_quarter, budget=100 * number, plan_ahead=False)
         manager.append({"role": "user", "content": "Read them all."})
         manager.get_messages_for_request()
         messages = made(number)

@@ -33,7 +33,6 @@ _MOST: Mapping[FactKind, int] = {
 """Facts of a kind that are kept, the newest: about twice as many as a state at 16,000 tokens has room for. A stored
 fact takes some 60 bytes, packed.
 """
-_MANY = sum(_MOST.values())
 _REQUEST, _PLAN, _WHAT, _OUTCOME, _REFUTED = 700, 3_000, 170, 300, 240  # characters
 _REFUTES = re.compile(
     r"\b(?:not the (?:root |real |actual )?(?:cause|culprit|problem|issue)|ruled out|red herring|false alarm|"
@@ -66,7 +65,8 @@ class _Book:
 
     def __init__(self, ledger: Ledger) -> None:
         self._facts = {(fact.kind, fact.key): fact for fact in ledger.facts}
-        self._many = 2 * _MANY
+        self._names = {_name(fact.key) for fact in ledger.facts if fact.kind == "file"}
+        """Of files that were known, so that a new one is not looked for among all."""
         self._root = ledger.root
         self._by_kind: Mapping[DeedKind, Callable[[Done], None]] = {
             "edit": self._file, "read": self._file, "todo": self._tasks, "background": self._started,
@@ -87,9 +87,8 @@ class _Book:
     def _put(self, fact: Fact) -> None:
         self._facts.pop((fact.kind, fact.key), None)
         self._facts[fact.kind, fact.key] = fact
-        if len(self._facts) > self._many:  # a path is looked for by its end, in all of them
-            self._facts = {(kept.kind, kept.key): kept for kept in self.facts()}
-            self._many = 2 * max(_MANY, len(self._facts))
+        if fact.kind == "file":
+            self._names.add(_name(fact.key))
 
     def _drop(self, kind: FactKind, key: str = "") -> None:
         self._facts.pop((kind, key), None)
@@ -204,6 +203,8 @@ class _Book:
     def _key(self, path: str) -> str:
         """Return the path under which a file is known; a relative one may be the end of an absolute one."""
         if not path.startswith("/"):
+            if _name(path) not in self._names:
+                return path
             ends = f"/{path.removeprefix('./')}"
             found = [key for kind, key in self._facts if kind == "file" and key.endswith(ends)]
             return found[0] if len(found) == 1 else path
@@ -309,3 +310,8 @@ def _fact(kind: FactKind, done: Done, key: str = "") -> Fact:
 def _object(deed: Deed) -> str:
     """Return what a deed was about, so that doing it again with success repairs its failure."""
     return f"{deed.kind} {deed.path}" if deed.path else " ".join([deed.kind, *deed.what.split()[:2]])
+
+
+def _name(path: str) -> str:
+    """Return the last part of a path."""
+    return path.rpartition("/")[2]
