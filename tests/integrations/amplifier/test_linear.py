@@ -75,7 +75,8 @@ def play(messages: int, transcript: TranscriptFile | None = None) -> CountingTok
 
 @pytest.mark.long
 def test_twice_the_messages_are_twice_the_characters_to_count():
-    once, twice = play(500).characters, play(1_000).characters
+    """Once the hand-over fills its room, which it does after some 1,500 of these messages."""
+    once, twice = play(2_000).characters, play(4_000).characters
     assert twice <= 2.2 * once
 
 
