@@ -97,6 +97,8 @@ def timeline_of(history: list[Shape], rounds: Rounds) -> list[Item]:
             items.append(Item(role, key_of(message), at, early, others=tuple(message.parted)))
         for place, known in rounds.of_calls.get(at, ()):
             items.append(Item(role=str(history[place].role), key=(), at=-1, early=None, answers=frozenset(known)))
+            if (rest := history[place].rest) is not None and rounds.inside.get(place - 1) is not None:
+                items.append(Item(None, rest, place))  # words next to a result may go with it, past what came between
         missing = Counter(call.id for call in message.calls) - Counter(rounds.answered.get(at, ()))
         if missing:  # a view supplies this result, and nothing can come between it and its call
             items.append(
