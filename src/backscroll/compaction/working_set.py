@@ -3,7 +3,7 @@
 First come instructions (loaded skills, instruction files, and what a host marks by `metadata.shelf`), then plans and
 to-do lists, then files that several calls name, the one that was named last first. They are recognized by the names and
 arguments of calls, and so across tools and frameworks. Of each object only the newest version is spared, and of a file
-only the lines that no edit removed since. With a hand-over, which says the tasks and files, only instructions are spared.
+only the lines that no edit removed since. With a hand-over, which says tasks and files, only instructions are spared.
 """
 
 import re
